@@ -183,6 +183,20 @@ class InputError(Kip848Error):
         return cls(f"{path} is not a topics file: {reason}", 'expected JSON: {"<topic id>": "<topic name>", ...}')
 
     @classmethod
+    def bad_end_offsets(cls, path: str, line: int | None, reason: str) -> Self:
+        """The file of end offsets cannot be read."""
+        place = path if line is None else f"{path}, line {line}"
+        return cls(
+            f"{place}: no file of end offsets: {reason}",
+            "pass what kafka-get-offsets.sh prints: topic:partition:offset, a line each",
+        )
+
+    @classmethod
+    def end_offsets_without_commits(cls) -> Self:
+        """End offsets are given, but nothing is compared with them."""
+        return cls("--end-offsets needs --offset-commits", "pass both: committed offsets are compared with end offsets")
+
+    @classmethod
     def bad_config(cls, path: str, reason: str) -> Self:
         """A configuration cannot be read, or contains an invalid value."""
         return cls(

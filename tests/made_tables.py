@@ -48,6 +48,7 @@ def write(out: Path, cluster: str, **tables: Rows) -> None:
             "open_transaction": (),
             "commit_progress": (),
             "commit_jump": (),
+            "end_offset": (),
         } | tables  # summary, explain and page read them
     for name, rows in _captured(_derived({name: list(rows) for name, rows in tables.items()})).items():
         made = [{**_empty(name), **row, "cluster": cluster} for row in rows]

@@ -115,9 +115,16 @@ def check_source(arguments: argparse.Namespace) -> None:
 
 
 def add_capture(command: Parser) -> None:
-    """Add the options with more facts about a log: its `topics`, `captured_at`, `offsets_retention` and `config`."""
+    """Add the facts about a log: `topics`, `end_offsets`, `captured_at`, `offsets_retention` and `config`."""
     command.add_argument(
         "--topics", type=given_path, metavar="FILE", help='topic names, as JSON: {"<topic id>": "<name>", ...}'
+    )
+    command.add_argument(
+        "--end-offsets",
+        type=given_path,
+        metavar="FILE",
+        help="with --offset-commits: where the groups' topics end, as kafka-get-offsets.sh prints it, asked before the "
+        "log was copied; the time of the file counts",
     )
     command.add_argument(
         "--captured-at",
@@ -146,6 +153,7 @@ def audit_options(arguments: argparse.Namespace, out: str, cluster: str) -> Audi
     Raises InputError if the arguments contradict each other.
     """
     check_source(arguments)
+    from kip848_records.pipeline.end_offsets import read_end_offsets
     from kip848_records.pipeline.names import read_topics_file
     from kip848_records.pipeline.options import AuditOptions
     from kip848_records.protocol.messages import KAFKA
@@ -161,6 +169,7 @@ def audit_options(arguments: argparse.Namespace, out: str, cluster: str) -> Audi
         kafka_config=arguments.kafka_config,
         limits=_limits(arguments.config),
         offsets_retention_ms=arguments.offsets_retention,
+        end_offsets=read_end_offsets(arguments.end_offsets) if arguments.end_offsets else (),
     )
 
 

@@ -50,6 +50,7 @@ _WORDS: Final[Mapping[str, Callable[[Any], str]]] = {
     "format": str,
     "dialect": str,
     "topics": _absolute,
+    "end_offsets": _absolute,
     "captured_at": lambda time: time.isoformat(),
     "offsets_retention": lambda ms: f"{ms // 1000}s",
     "kafka_config": _absolute,

@@ -45,6 +45,12 @@ def check_log(arguments: Namespace, outputs: Mapping[str, str | None]) -> None:
         read_topics_file(arguments.topics)
     if getattr(arguments, "offsets_retention", None) is not None and not _reads_commits(arguments):
         raise InputError("--offsets-retention is about offset commits", "pass --offset-commits too, or omit it")
+    if getattr(arguments, "end_offsets", None) is not None:
+        from kip848_records.pipeline.end_offsets import read_end_offsets
+
+        if not _reads_commits(arguments):
+            raise InputError.end_offsets_without_commits()
+        read_end_offsets(arguments.end_offsets)
     if arguments.kafka_config is not None:
         read_client_settings(arguments.kafka_config)
     if getattr(arguments, "config", None) is not None:

@@ -6,7 +6,8 @@
 -- unit = "seconds"
 -- reason = "0: that of the audit (diagnosis.not_consumed), by default the owner's rebalance timeout: a member that works longer on a batch leaves the group."
 
--- A suspicion: only what another group has committed, or that all partitions of one member stopped, shows that messages wait.
+-- A suspicion: only what another group has committed, where the topic ended before, or that all partitions of one member
+-- stopped, shows that messages wait.
 SELECT
     verdict(now.state = 'suspected', now.state <> 'unknown') AS verdict,
     CAST(NULL AS string) AS severity, now.group_id, CAST(NULL AS int) AS group_epoch, now.member_id,
@@ -15,6 +16,8 @@ SELECT
         'expected progress in ', now.topic, ' ', CAST(now.partition AS string), ', suspected: its committed offset ',
         coalesce(concat(CAST(now.committed AS string), ' '), ''), 'has not moved for ', span(now.silent_ms),
         CASE
+            WHEN now.evidence = 'messages_waiting' AND now.ahead_group IS NULL
+                THEN concat(', and ', counted(now.lag, offset), ' wait')
             WHEN now.evidence = 'messages_waiting'
                 THEN concat(', and ', now.ahead_group, ' has read ', counted(now.ahead_by, offset), ' more')
             WHEN now.evidence = 'member_stopped' THEN ', as all partitions of its owner, while other members go on'

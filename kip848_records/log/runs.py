@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
 from kip848_records.replay.inputs import PartitionCoverage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+class EndOffset(NamedTuple):
+    """Where a partition of a topic of the groups ended at a time, ms since 1970; null fields are not known.
+
+    `start_offset`: where its log began. `earlier_offset`, `earlier_ms`: where it ended when the run before asked.
+    """
+
+    topic: str
+    partition: int
+    start_offset: int | None
+    end_offset: int
+    asked_ms: int
+    earlier_offset: int | None = None
+    earlier_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -21,7 +36,8 @@ class RunInfo:
     records decide. `names`: (topic id, topic, source) that are in no record. `limits`: those of the diagnosis that are
     not the defaults. `kept_since_ms`: retention removed rows that had ended before. `is_pruning`: the run only did
     that, without a read. `record_tables`: decoded records get their own tables. `offsets_retention_ms`: how long
-    brokers keep offsets that nobody commits again; None: nobody said.
+    brokers keep offsets that nobody commits again; None: nobody said. `end_offsets`: where topics ended before the run
+    read the log.
     """
 
     run: int
@@ -40,13 +56,16 @@ class RunInfo:
     names: tuple[tuple[str, str, str], ...] = ()
     limits: tuple[ChangedLimit, ...] = ()
     offsets_retention_ms: int | None = None
+    end_offsets: tuple[EndOffset, ...] = ()
 
     @classmethod
     def of(cls, run: int, known: Mapping[str, Any]) -> RunInfo:
         """Return the run of a row of the log, by its column `run_info`."""
         names = tuple((each["topic_id"], each["topic"], each["source"]) for each in known.get("names") or ())
         limits = tuple(ChangedLimit(**each) for each in known.get("limits") or ())
-        return cls(run=run, **{**known, "sources": tuple(known["sources"]), "names": names, "limits": limits})
+        ends = tuple(EndOffset(**each) for each in known.get("end_offsets") or ())
+        listed = {"sources": tuple(known["sources"]), "names": names, "limits": limits, "end_offsets": ends}
+        return cls(run=run, **{**known, **listed})
 
 
 @dataclass(frozen=True)
@@ -107,7 +126,7 @@ def facts(of: RunInfo | PartitionRead) -> dict[str, Any]:
     if isinstance(of, RunInfo):
         names = ("topic_id", "topic", "source")
         known |= {"sources": list(of.sources), "names": [dict(zip(names, each, strict=True)) for each in of.names]}
-        known["limits"] = [each._asdict() for each in of.limits]
+        known |= {name: [each._asdict() for each in getattr(of, name)] for name in ("limits", "end_offsets")}
     return known
 
 

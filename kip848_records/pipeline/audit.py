@@ -14,6 +14,7 @@ from kip848_records.log.runs import RunInfo
 from kip848_records.log.table import Knowledge, LogTable
 from kip848_records.pipeline.around import alone, quarantined
 from kip848_records.pipeline.captured import check_captured
+from kip848_records.pipeline.end_offsets import with_earlier
 from kip848_records.pipeline.names import TOPICS_FILE
 from kip848_records.pipeline.options import Audit, AuditOptions
 from kip848_records.pipeline.rebuild import rebuild
@@ -145,6 +146,7 @@ def _copy_info(log: LogTable, before: Knowledge, options: AuditOptions) -> RunIn
         names=names,
         limits=options.limits,
         offsets_retention_ms=options.offsets_retention_ms,
+        end_offsets=with_earlier(options.end_offsets, before.runs),
     )
 
 

@@ -67,7 +67,7 @@ _NUMBERS: Final = ("COMMIT", "ACQUIRE", "RELEASE", "STOP", "PHASE", "NO_GROUP", 
 _SQL_TYPES: Final = {pa.string(): "string", pa.int32(): "int", pa.int64(): "bigint"}
 
 
-TABLES_OF_COMMITS: Final = ("commit_progress", "commit_jump", "open_transaction", "consumption_stop")
+TABLES_OF_COMMITS: Final = ("commit_progress", "commit_jump", "open_transaction", "consumption_stop", "end_offset")
 """The tables that are empty without offset commits."""
 
 

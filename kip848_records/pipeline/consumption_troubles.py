@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kip848_records.engines.engine import Engine, Relation, Rows
     from kip848_records.replay.inputs import ReplayInputs
 
-_SOURCES: Final = ("commit_progress", "commit_jump", "open_transaction", "membership", "group_state")
+_SOURCES: Final = ("commit_progress", "commit_jump", "open_transaction", "end_offset", "membership", "group_state")
 _CAPTURES: Final = "captures"
 
 

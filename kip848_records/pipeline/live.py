@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.log.archive import archive_partitions, replaced_partitions
 from kip848_records.log.facts import count_records
+from kip848_records.log.runs import EndOffset
 from kip848_records.pipeline.around import alone, quarantined
 from kip848_records.pipeline.captured import check_captured_by
+from kip848_records.pipeline.end_offsets import with_earlier
 from kip848_records.pipeline.options import Audit, AuditOptions
 from kip848_records.pipeline.rebuild import rebuild
 from kip848_records.pipeline.stream import stream_new_records
@@ -17,6 +19,7 @@ from kip848_records.protocol.messages import AUTO
 from kip848_records.sources.topic.admin import READ_COMMITTED, READ_UNCOMMITTED
 from kip848_records.sources.topic.jvm import open_topic
 from kip848_records.sources.topic.live import LiveTopic
+from kip848_records.specs.commit_progress import COMMIT_PROGRESS
 from kip848_records.tables.errors import TablesError
 from kip848_records.times import utc
 
@@ -26,6 +29,13 @@ if TYPE_CHECKING:
     from kip848_records.log.table import Knowledge, LogTable
     from kip848_records.pipeline.progress import Progress
     from kip848_records.sources.topic.live_log import LiveLog
+
+
+_OWNED: Final = """
+SELECT DISTINCT topic, partition FROM commit_progress
+WHERE cluster = :cluster AND owner = 'member' AND released_offset IS NULL
+ORDER BY topic, partition
+"""
 
 
 def audit_live(spark: SparkSession, options: AuditOptions, progress: Progress) -> Audit:
@@ -47,12 +57,14 @@ def audit_topic(engine: SparkEngine, live: LiveLog, options: AuditOptions, progr
             raise TablesError.cluster_of_copy(options.cluster, options.out)
         _check_same_options(before, options)
         progress.phase("asking", f"{live.name} where it ends")
+        # What is committed later may be of messages that came later.
+        topic_ends = with_earlier(options.end_offsets or _asked_ends(log, live, options), before.runs)
         ends = live.ends()
         check_captured_by(options.captured_ms, ends.at_ms)
         if replaced := replaced_partitions(log, before, live, ends):
             before = _archive(log, before, replaced, progress)
         progress.phase("reading", f"{live.name}, {len(ends.offsets)} partitions")
-        run = _read_topic(TopicRun.following(log, before, live, ends, _run_options(options)), options)
+        run = _read_topic(TopicRun.following(log, before, live, ends, _run_options(options, topic_ends)), options)
         counts = count_records(log.ask, "log.run >= :first_run AND NOT log.is_inferred", first_run=run.first_run)
         records = {**counts.by_type, **run.offset_commits}
         progress.advance(sum(records.values()))
@@ -94,7 +106,16 @@ def _read_topic(run: TopicRun, options: AuditOptions) -> FinishedRun:
     return read_new_records(run)
 
 
-def _run_options(options: AuditOptions) -> RunOptions:
+def _asked_ends(log: LogTable, live: LiveLog, options: AuditOptions) -> tuple[EndOffset, ...]:
+    """Return where the partitions end that had an owner when the run before ended; none without such a run."""
+    if not options.offset_commits or not log.is_there(COMMIT_PROGRESS.name):
+        return ()
+    owned = log.ask(_OWNED, COMMIT_PROGRESS.name)
+    ends = live.end_offsets([(row.topic, row.partition) for row in owned]) if owned else []
+    return tuple(EndOffset(*each) for each in ends)
+
+
+def _run_options(options: AuditOptions, ends: tuple[EndOffset, ...]) -> RunOptions:
     return RunOptions(
         dialect=options.dialect,
         offset_commits=options.offset_commits,
@@ -104,6 +125,7 @@ def _run_options(options: AuditOptions) -> RunOptions:
         names=options.topics or {},
         limits=options.limits,
         offsets_retention_ms=options.offsets_retention_ms,
+        end_offsets=ends,
     )
 
 

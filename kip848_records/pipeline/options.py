@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from kip848_records.log.runs import PartitionRead
+    from kip848_records.log.runs import EndOffset, PartitionRead
     from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
 
 
@@ -31,6 +31,8 @@ class AuditOptions:
     which no other audit uses at the same time. `limits`: those of the diagnosis that are not the defaults, from
     `config.load_limits`. `offsets_retention_ms`: how long brokers keep offsets that nobody commits again; None: what
     the broker of a live topic says.
+    `end_offsets`: where the topics of the groups ended, from `end_offsets.read_end_offsets`; they need
+    `offset_commits`. A live topic asks for them itself.
     """
 
     sources: tuple[str, ...]
@@ -48,6 +50,7 @@ class AuditOptions:
     scratch: str | None = None
     limits: tuple[ChangedLimit, ...] = ()
     offsets_retention_ms: int | None = None
+    end_offsets: tuple[EndOffset, ...] = ()
 
     @property
     def work_folder(self) -> str:

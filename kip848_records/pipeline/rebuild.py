@@ -22,6 +22,7 @@ from kip848_records.pipeline.across import storms_across
 from kip848_records.pipeline.commits import TABLES_OF_COMMITS, Commits
 from kip848_records.pipeline.comparison import protocol_comparison
 from kip848_records.pipeline.consumption_troubles import troubles_of_commits
+from kip848_records.pipeline.end_offsets import end_offset_rows
 from kip848_records.pipeline.names import topic_names
 from kip848_records.pipeline.run_totals import NOT_COUNTED, run_totals
 from kip848_records.pipeline.simple_groups import REFUSED_BY_SIMPLE_GROUPS, with_commit_before
@@ -84,7 +85,7 @@ def rebuild(
     given = (name for run in knowledge.runs for name in run.names)
     named = (rows["topic_name"] for rows in (replayed, of_commits) if "topic_name" in rows)
     topics = topic_names(given, chain.from_iterable(rows.batches() for rows in named))
-    found = {} if commits is None else commits.tables(replayed, topics)
+    found = {} if commits is None else commits.tables(replayed, topics) | _end_offsets(last)
     more = of_commits | _diagnosis_of_many(engine, facts, replayed, of_commits, found)
     tables: dict[str, Rows | None] = {
         name: _table_rows(name, replayed.get(name), more.get(name), topics, last.kept_since_ms) for name in REPLAYED
@@ -124,6 +125,11 @@ def _diagnosis_of_many(
     if found:
         tables.append(troubles_of_commits(engine, facts.inputs, replayed, of_commits, found))
     return {"diagnosis": ArrowRows(pa.concat_tables(tables))} if any(each.num_rows for each in tables) else {}
+
+
+def _end_offsets(last: RunInfo) -> dict[str, Rows]:
+    """Return where topics ended, by table."""
+    return {"end_offset": ArrowRows(end_offset_rows(last.end_offsets))} if last.end_offsets else {}
 
 
 def _advise_retention(log: LogTable, last: RunInfo, facts: LogFacts, seconds: float, progress: Progress) -> None:

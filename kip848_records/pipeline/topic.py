@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
+    from kip848_records.log.runs import EndOffset
     from kip848_records.log.table import Knowledge, LogTable
     from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
     from kip848_records.sources.topic.ends import Ends
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 class RunOptions:
     """The dialect of a run's records, and what the user says: the time of the copy, names of topics by id, limits.
 
-    `offsets_retention_ms`: None: what the broker says.
+    `offsets_retention_ms`: None: what the broker says. `end_offsets`: where the topics of groups end.
     """
 
     dialect: str
@@ -52,6 +53,7 @@ class RunOptions:
     names: Mapping[str, str]
     limits: tuple[ChangedLimit, ...] = ()
     offsets_retention_ms: int | None = None
+    end_offsets: tuple[EndOffset, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -261,6 +263,7 @@ def _run_info(run: TopicRun, staged: TopicRows, captured_at: Iterable[int | None
         names=tuple(name for name in names if name not in known),
         limits=options.limits,
         offsets_retention_ms=_first(options.offsets_retention_ms, run.ends.offsets_retention_ms),
+        end_offsets=options.end_offsets,
     )
 
 

@@ -27,7 +27,11 @@ _CAUSES: Final = {
     "deleted": "a tool removed it",
 }
 _STANDS_STILL: Final = frozenset({"stopped_alone", "all_stopped", "idle_or_not_consumed"})
-_STATES: Final = {"caught_up": "; all is read", "committed_beyond_end": "; that is beyond the end of the partition"}
+_STATES: Final = {
+    "caught_up": "; all is read",
+    "committed_beyond_end": "; that is beyond the end of the partition",
+    "messages_wait": "; messages wait, not known since when",
+}
 _NOTHING_FOLLOWS: Final = "nothing follows from it"
 
 

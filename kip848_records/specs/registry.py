@@ -10,6 +10,7 @@ from kip848_records.specs.commit_jump import COMMIT_JUMP
 from kip848_records.specs.commit_progress import COMMIT_PROGRESS
 from kip848_records.specs.consumption_stop import CONSUMPTION_STOP
 from kip848_records.specs.diagnosis import DIAGNOSIS
+from kip848_records.specs.end_offset import END_OFFSET
 from kip848_records.specs.epoch_timeline import EPOCH_TIMELINE
 from kip848_records.specs.group_states import GROUP_STATE, GROUP_STATE_TIMELINE
 from kip848_records.specs.latest_state import LATEST_STATE
@@ -47,6 +48,7 @@ DERIVED: Final = {
     COMMIT_JUMP.name: COMMIT_JUMP,
     CONSUMPTION_STOP.name: CONSUMPTION_STOP,
     OPEN_TRANSACTION.name: OPEN_TRANSACTION,
+    END_OFFSET.name: END_OFFSET,
     PROTOCOL_COMPARISON.name: PROTOCOL_COMPARISON,
 }
 """The tables that are derived from the log: each run replaces the cluster's rows in them."""

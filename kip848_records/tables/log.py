@@ -9,6 +9,7 @@ from kip848_records.specs.columns import (
     BIGINT,
     BOOLEAN,
     CLUSTER,
+    INT,
     STRING,
     STRINGS,
     Column,
@@ -34,6 +35,17 @@ RUN_INFO: Final = struct_of(
     names=list_of(struct_of(topic_id=STRING, topic=STRING, source=STRING)),
     limits=CHANGED_LIMITS,
     offsets_retention_ms=BIGINT,
+    end_offsets=list_of(
+        struct_of(
+            topic=STRING,
+            partition=INT,
+            start_offset=BIGINT,
+            end_offset=BIGINT,
+            asked_ms=BIGINT,
+            earlier_offset=BIGINT,
+            earlier_ms=BIGINT,
+        )
+    ),
 )
 """The facts about a run: see `log.runs.RunInfo`."""
 

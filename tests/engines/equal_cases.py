@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kip848_records.log.runs import EndOffset
 from kip848_records.pipeline.names import read_topics_file
 from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
 from kip848_records.replay.diagnosis.settings import ENABLED
@@ -89,7 +90,8 @@ def of_every_kind(folder, captures):
     sources = tuple(str(folder / name) for name in ("segments", "parquet", "delta", "json"))
     topics = read_topics_file(str(capture / "topics.json"))
     limits = (ChangedLimit("restart_loop", "g-ch*", "short_stays", 3), ChangedLimit("job", None, ENABLED, 0))
-    options = {"sources": sources, "topics": topics, "limits": limits}
+    ends = (EndOffset("t", 0, None, 9, 1000), EndOffset("t", 1, 2, 9, 1000, 5, 900))
+    options = {"sources": sources, "topics": topics, "limits": limits, "end_offsets": ends}
     return {**options, **EVERYTHING, "cluster": 'it\'s "all" = a/b\\c %2F'}
 
 
@@ -189,7 +191,10 @@ def open_transactions(folder, _):
 
 
 def commits(folder, _):
-    return options_of(folder, SILENCE)
+    """One partition is where its topic ends, another behind it, one beyond it."""
+    places = [("t-skew", 3, 184), ("t-orders", 3, 900), ("t-again", 0, 1)]
+    given = tuple(EndOffset(*place, None, end, 1_795_780_250_000) for *place, end in places)
+    return options_of(folder, SILENCE) | {"end_offsets": given}
 
 
 def vectors(release, dialect):

@@ -49,7 +49,7 @@ LOST = {
 def found(tmp_path):
     def found(rule, limits=None, **tables):
         run = {"run": 1, "captured_at": END, "offset_commits": True}
-        tables = {"commit_progress": [], "commit_jump": [], "open_transaction": []} | tables
+        tables = {"commit_progress": [], "commit_jump": [], "open_transaction": [], "end_offset": []} | tables
         write(tmp_path, "c", audit_runs=[run], group_state=[{"group_id": "g"}], **tables)
         defaults = {name: limit.default for name, limit in RULES[rule].limits.items()}
         rows = evaluated(DuckTables(str(tmp_path)), RULES[rule], Setting("error", defaults | (limits or {})))
@@ -85,6 +85,17 @@ def test_a_partition_of_which_another_group_has_read_more(found, columns, verdic
             "expected progress in t 3, suspected: its committed offset 260 has not moved for 1 h, "
             "and h has read 556 offsets more"
         )
+
+
+@pytest.mark.parametrize(
+    ("earlier", "verdict"), [({}, PASS), ({"earlier_offset": 261, "earlier_at": ago(minutes=5)}, VIOLATION)]
+)
+def test_a_partition_whose_topic_ended_further_on(found, earlier, verdict):
+    end = {"topic": "t", "partition": 3, "end_offset": 300, "asked_at": ago(seconds=1)} | earlier
+    ((said, message),) = found("owned_not_consumed", commit_progress=[OWNED], end_offset=[end])
+    assert said == verdict
+    if verdict == VIOLATION:
+        assert message.endswith("its committed offset 260 has not moved for 1 h, and 40 offsets wait")
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,8 @@ class Topic:
     """`rows` is all that is ever written to it (`LOG_COLUMNS`); `until` how much of it is there yet, by partition.
 
     `open_after`: how many offsets a partition has behind that, which an open transaction hides. `now_ms`: when a run
-    asks for the ends, by default 10 s behind the log of `two_days`.
+    asks for the ends (`topic_ends`: of other topics, by topic and partition), by default 10 s behind the log of
+    `two_days`.
     """
 
     spark: SparkSession
@@ -42,6 +43,7 @@ class Topic:
     offsets_retention_ms: int | None = None
     open_after: dict[int, int] = field(default_factory=dict)
     asked: list[dict[int, tuple[int, int]]] = field(default_factory=list)
+    topic_ends: dict[tuple[str, int], int] = field(default_factory=dict)
     name: str = "kafka://localhost:9092/__consumer_offsets"
 
     def ends(self) -> Ends:
@@ -49,6 +51,9 @@ class Topic:
         marks = {partition: end + self.open_after.get(partition, 0) for partition, (_, end) in offsets.items()}
         named = (self.retention_ms, self.names, self.now_ms, self.offsets_retention_ms)
         return Ends(self.topic_id, offsets, marks, *named)
+
+    def end_offsets(self, partitions):
+        return [(*each, 0, self.topic_ends[each], self.now_ms) for each in partitions if each in self.topic_ends]
 
     def read(self, ranges):
         self.asked.append(dict(ranges))

@@ -8,8 +8,9 @@ from confluent_kafka import Consumer, Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import NewTopic
 
 from kip848_records.errors import InputError
+from kip848_records.pipeline.end_offsets import read_end_offsets
 from kip848_records.sources.topic.admin import READ_COMMITTED, READ_UNCOMMITTED
-from kip848_records.sources.topic.ends import look_up
+from kip848_records.sources.topic.ends import look_up, look_up_ends
 from kip848_records.sources.topic.failures import failures_of
 from kip848_records.sources.topic.jvm import open_topic
 from kip848_records.sources.topic.log_rows import LOG_SCHEMA
@@ -91,6 +92,23 @@ def test_what_the_cluster_says(spark, broker, topic):
     ids = {name: str(future.result(10).topic_id).translate(to_url) for name, future in described.items()}
     assert ends.topic_id == ids[OFFSETS]
     assert {ends.topic_names[topic_id]: topic_id for topic_id in ids.values()} == ids
+
+
+def test_where_other_topics_end_is_what_kafka_says(spark, broker, topic, tmp_path):
+    """A topic that is gone, and a partition that is not there, are left out."""
+    name = own_topic(spark, broker, "ends.orders").name
+    writer = producer(broker)
+    for number in range(3):
+        writer.produce(name, str(number), partition=1)
+    writer.flush(10)
+    before = time.time_ns() // 1_000_000
+    found = look_up_ends(spark, topic, [(name, 0), (name, 1), ("ends.gone", 0)])
+    assert [each[:4] for each in found] == [(name, 0, 0, 0), (name, 1, 0, 3)]
+    assert before <= found[0][4] <= time.time_ns() // 1_000_000
+    printed = broker.command("org.apache.kafka.tools.GetOffsetShell", "--topic", name)
+    (tmp_path / "ends.txt").write_text(printed)
+    ends = read_end_offsets(str(tmp_path / "ends.txt"))
+    assert [(each.topic, each.partition, each.end_offset) for each in ends] == [(name, 0, 0), (name, 1, 3)]
 
 
 def test_the_last_stable_offset_is_where_an_open_transaction_begins(spark, broker):

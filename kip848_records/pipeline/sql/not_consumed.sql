@@ -2,8 +2,8 @@
 SELECT
   now.offsets_partition, now.group_id, now.incarnation, now.topic, now.partition, now.member_id, now.instance_id,
   now.client_id, hosts.client_host, now.acquired_offset, now.committed, now.state, now.evidence, now.ahead_by,
-  now.ahead_group, now.producer_id, unix_millis(now.captured_at) AS captured_ms, now.silent_ms, now.min_silence_ms,
-  now.need_ms, unix_millis(now.behind_since) AS behind_since, 
+  now.ahead_group, now.lag, now.producer_id, unix_millis(now.captured_at) AS captured_ms, now.silent_ms, now.min_silence_ms,
+  now.need_ms, unix_millis(now.waits_since) AS waits_since, 
   least(unix_millis(now.pending_since), unix_millis(now.captured_at)) AS pending_since
 FROM consumption_now AS now
 LEFT JOIN (

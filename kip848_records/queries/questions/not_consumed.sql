@@ -2,7 +2,7 @@
 -- Needs an audit with --offset-commits. A suspicion, no proof: a client may work on one batch for long.
 SELECT
   group_id, topic, partition, coalesce(instance_id, client_id, member_id) AS owner, state,
-  evidence, committed, silent_ms, behind_since, ahead_by, ahead_group,
+  evidence, committed, silent_ms, waits_since, ahead_by, ahead_group, end_offset, lag, end_offsets_at, is_committing,
   pending_since, producer_id
 FROM consumption_now
 WHERE state IN ('suspected', 'blocked_by_transaction')

@@ -4,6 +4,9 @@
 -- between its advances ever, and three times its owner's rhythm, whichever is longest. min_silence_ms is the owner's
 -- rebalance timeout (a member that works longer on a batch leaves the group), unless the audit or the check sets another
 -- one. Only blocked_by_transaction and suspected say that something is wrong.
+-- Messages wait (waits_since) if another group's owner committed a higher offset, or the topic was seen to end behind it. One
+-- look at the end (end_offset) just before the capture does not say for how long: messages_wait. lag: from the committed
+-- offset, or where the topic's log begins, to the end. is_committing: its owner goes on to commit this partition.
 WITH
   pending AS (
     SELECT offsets_partition, each.group_id AS group_id, each.topic AS topic, each.partition AS partition,
@@ -29,11 +32,12 @@ WITH
       stays.member_id, stays.instance_id, stays.client_id, stays.acquired_at, stays.acquired_offset, stays.advances,
       stays.commits, stays.unchanged, stays.last_commit_at, stays.last_advance_at, stays.history, stays.behind_since,
       stays.ahead_by, stays.ahead_group, captures.captured_at, pending.pending_since, pending.producer_id,
-      coalesce(stays.last_offset, stays.start_offset) AS committed,
+      coalesce(stays.last_offset, stays.start_offset) AS committed, ends.end_offset, ends.asked_at AS end_offsets_at,
+      greatest(coalesce(stays.last_offset, stays.start_offset), coalesce(ends.start_offset, 0)) AS next_offset,
+      ends.earlier_offset, ends.earlier_at,
       of_group.commits > 0 OR of_group.started > 0 AS group_commits,
       unix_millis(captures.captured_at)
         - unix_millis(coalesce(stays.last_advance_at, stays.first_commit_at, stays.acquired_at)) AS silent_ms,
-      unix_millis(captures.captured_at) - unix_millis(stays.behind_since) AS behind_ms,
       coalesce(least_silence.min_silence_ms, stays.min_silence_ms, stays.rebalance_timeout_ms, 300000)
         AS min_silence_ms,
       3 * least(coalesce(history.longest_step_ms, 0), 1000000000000000) AS steps_ms,
@@ -48,11 +52,31 @@ WITH
     LEFT JOIN pending
       ON pending.offsets_partition = stays.offsets_partition AND pending.group_id = stays.group_id
       AND pending.topic = stays.topic AND pending.partition = stays.partition
+    LEFT JOIN end_offset AS ends ON ends.topic = stays.topic AND ends.partition = stays.partition
     LEFT JOIN least_silence ON least_silence.group_id = stays.group_id
     WHERE stays.owner = 'member' AND stays.released_offset IS NULL
   ),
+  waiting AS (
+    SELECT
+      silent.*, greatest(min_silence_ms, steps_ms, rhythms_ms) AS need_ms,
+      -- Messages are there since another group committed a higher offset, or since the topic was seen to end behind it.
+      CASE WHEN committed IS NOT NULL THEN
+        least(
+          behind_since,
+          CASE
+            WHEN earlier_offset > next_offset THEN earlier_at
+            WHEN end_offset > next_offset AND end_offsets_at <= captured_at THEN end_offsets_at
+          END
+        )
+      ELSE behind_since END AS waits_since
+    FROM silent
+  ),
   owned AS (
-    SELECT silent.*, greatest(min_silence_ms, steps_ms, rhythms_ms) AS need_ms FROM silent
+    SELECT
+      waiting.*, unix_millis(captured_at) - unix_millis(waits_since) AS waits_ms,
+      CASE WHEN committed IS NOT NULL AND end_offset >= next_offset THEN end_offset - next_offset END AS lag,
+      coalesce(unix_millis(captured_at) - unix_millis(last_commit_at) <= need_ms / 2, false) AS is_committing
+    FROM waiting
   ),
   of_members AS (
     SELECT
@@ -91,13 +115,13 @@ WITH
 SELECT
   judged.*,
   CASE
-    WHEN state <> 'suspected' THEN NULL WHEN behind_ms >= need_ms THEN 'messages_waiting' ELSE 'member_stopped'
+    WHEN state <> 'suspected' THEN NULL WHEN waits_ms >= need_ms THEN 'messages_waiting' ELSE 'member_stopped'
   END AS evidence
 FROM (
 SELECT
   offsets_partition, group_id, incarnation, group_type, topic, partition, member_id, instance_id, client_id,
   acquired_at, acquired_offset, committed, last_commit_at, last_advance_at, silent_ms, min_silence_ms, need_ms,
-  behind_since, behind_ms, ahead_by, ahead_group, siblings_progressing, pending_since, producer_id,
+  waits_since, waits_ms, behind_since, end_offset, lag, end_offsets_at, is_committing, ahead_by, ahead_group, siblings_progressing, pending_since, producer_id,
   captured_at,
   CASE
     WHEN history IN ('left_censored', 'censored') AND advances = 0 THEN 'unknown'
@@ -106,9 +130,12 @@ SELECT
     WHEN silent_ms < need_ms AND advances = 0 THEN 'too_short'
     WHEN silent_ms < need_ms THEN 'progress'
     WHEN NOT group_commits THEN 'never_commits'
-    WHEN behind_ms >= need_ms THEN 'suspected'
+    WHEN waits_ms >= need_ms THEN 'suspected'
+    WHEN end_offset < committed AND last_commit_at < end_offsets_at THEN 'committed_beyond_end'
+    WHEN lag = 0 THEN 'caught_up'
     WHEN committed IS NULL THEN 'no_commit_yet'
     WHEN has_stopped = 1 AND member_moved >= 2 AND member_stopped = member_moved AND others_go_on > 0 THEN 'suspected'
+    WHEN lag > 0 AND end_offsets_at <= captured_at THEN 'messages_wait'
     WHEN has_moved = 1 AND siblings_progressing > 0 THEN 'stopped_alone'
     WHEN has_moved = 1 THEN 'all_stopped'
     ELSE 'idle_or_not_consumed'

@@ -70,7 +70,7 @@ def _not_consumed(rows: Sequence[Row]) -> Episode:
     """Return what one member does not consume; `first_seen`: since when its first partition shows it."""
     first = rows[0]
     waits = first.evidence == MESSAGES_WAITING
-    began = [max(_stands_since(row), row.behind_since) if waits else _stands_since(row) for row in rows]
+    began = [max(_stands_since(row), row.waits_since) if waits else _stands_since(row) for row in rows]
     # That a member has stopped shows when the last of its partitions has.
     which = min if waits else max
     return Episode(
@@ -89,6 +89,7 @@ def _not_consumed(rows: Sequence[Row]) -> Episode:
             "partitions": _partitions(rows),
             "committed": first.committed,
             "ahead_by": max((row.ahead_by for row in rows if row.ahead_by is not None), default=None),
+            "lag": max((row.lag for row in rows if row.lag is not None), default=None),
             "ahead_groups": sorted({row.ahead_group for row in rows if row.ahead_group is not None}),
         },
     )

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.diagnosis.episodes import Episode
     from kip848_records.replay.diagnosis.phrases import Words
 
+MEMBER_STOPPED: Final = "member_stopped"
 TOPIC_DELETED: Final = "topic_deleted"
 """The cause of a loss that harms nobody: there is nothing left to read."""
 
@@ -23,14 +24,15 @@ def not_consumed(episode: Episode) -> Words:
     """Return the words of `not_consumed`: a suspicion, for a client may work on one batch for long."""
     facts, one = episode.facts, episode.count == 1
     owner, what = who(episode.subject), some(facts["partitions"])
-    if facts["ahead_by"] is None:
+    if episode.probable_cause == MEMBER_STOPPED:
         stopped = f"the committed offsets of {what} have not moved for {lasted(episode)}"
         return f"{owner} has stopped: {stopped}, and other members of the group go on.", _LOOK
-    far = f"{'' if one else 'up to '}{number(facts['ahead_by'], 'offset')} more"
-    return (
-        f"{owner} does not seem to consume {what}: {_stands(episode)}; {some(facts['ahead_groups'])} read {far}.",
-        _LOOK,
-    )
+    up_to = "" if one else "up to "
+    if facts["ahead_by"] is None:
+        shown = f"{up_to}{number(facts['lag'], 'offset')} wait, by the end of the topic"
+    else:
+        shown = f"{some(facts['ahead_groups'])} read {up_to}{number(facts['ahead_by'], 'offset')} more"
+    return f"{owner} does not seem to consume {what}: {_stands(episode)}; {shown}.", _LOOK
 
 
 def _stands(episode: Episode) -> str:

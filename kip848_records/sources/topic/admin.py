@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JJavaError
@@ -62,6 +62,20 @@ class Admin:
     def ends(self, name: str, partitions: Iterable[int], isolation: str) -> dict[int, int]:
         """Return the high watermark of each partition, or with `read_committed` its last stable offset."""
         return self._offsets(name, partitions, self._admin.OffsetSpec.latest(), isolation)
+
+    def ranges(self, partitions: Iterable[tuple[str, int]]) -> list[tuple[str, int, int, int]]:
+        """Return topic, partition, log start and high watermark of partitions, without those that fail."""
+        places = [(name, partition, self._common.TopicPartition(name, partition)) for name, partition in partitions]
+        starts, ends = (
+            self._client.listOffsets(java_map(self._java, ((place, spec) for *_, place in places)))
+            for spec in (self._admin.OffsetSpec.earliest(), self._admin.OffsetSpec.latest())
+        )
+        found = []
+        for name, partition, place in places:
+            with suppress(Py4JJavaError):
+                start, end = (asked.partitionResult(place).get().offset() for asked in (starts, ends))
+                found.append((name, partition, start, end))
+        return found
 
     def delete_retention_ms(self, name: str) -> int | None:
         """Return how long a topic keeps its tombstones; None if the user may not see that."""

@@ -12,7 +12,7 @@ from kip848_records.sources.topic.failures import failures_of
 from kip848_records.sources.topic.timeouts import with_timeouts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -73,3 +73,19 @@ def look_up(spark: SparkSession, topic: Topic, *, isolation: str) -> Ends:
             at_ms=at_ms,
             offsets_retention_ms=admin.offsets_retention_ms(),
         )
+
+
+def look_up_ends(
+    spark: SparkSession, topic: Topic, partitions: Iterable[tuple[str, int]]
+) -> list[tuple[str, int, int, int, int]]:
+    """Return topic, partition, log start, high watermark of partitions of other topics in the cluster of `topic`.
+
+    The last field is the driver's clock just before the request, ms since 1970. Partitions that are gone, have no
+    leader, or that the user may not see are missing. Raises TopicError as `look_up`.
+    """
+    settings = with_timeouts(topic.settings.values) | {"bootstrap.servers": topic.bootstrap_servers}
+    with failures_of(topic, "describe"), admin_client(spark, settings) as admin:
+        there = set(admin.topic_names().values())  # the client asks for a topic that is gone until its time is over
+        asked = [(name, partition) for name, partition in partitions if name in there]
+        at_ms = time.time_ns() // 1_000_000
+        return [(*each, at_ms) for each in admin.ranges(asked)]

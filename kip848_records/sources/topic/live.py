@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kip848_records.sources.topic.ends import look_up
+from kip848_records.sources.topic.ends import look_up, look_up_ends
 from kip848_records.sources.topic.failures import failures_of
 from kip848_records.sources.topic.rows import read_range, stream
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
 
     from pyspark.sql import DataFrame, SparkSession
@@ -35,6 +35,10 @@ class LiveTopic:
     def ends(self) -> Ends:
         """Return the present starts and ends of its partitions, and other facts of the cluster about it."""
         return look_up(self.spark, self.topic, isolation=self.isolation)
+
+    def end_offsets(self, partitions: Iterable[tuple[str, int]]) -> list[tuple[str, int, int, int, int]]:
+        """Return topic, partition, start, end and time of the question, of other topics: see `look_up_ends`."""
+        return look_up_ends(self.spark, self.topic, partitions)
 
     def read(self, ranges: Mapping[int, tuple[int, int]]) -> DataFrame:
         """Return the rows of each partition from one offset to before another (`specs.log_columns.LOG_COLUMNS`)."""

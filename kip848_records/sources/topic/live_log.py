@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
 
     from pyspark.sql import DataFrame
@@ -22,6 +22,9 @@ class LiveLog(Protocol):
 
     def ends(self) -> Ends:
         """Return the present starts and ends of its partitions, and other facts of the cluster about it."""
+
+    def end_offsets(self, partitions: Iterable[tuple[str, int]]) -> list[tuple[str, int, int, int, int]]:
+        """Return topic, partition, start, end and time of the question, of other topics: see `look_up_ends`."""
 
     def read(self, ranges: Mapping[int, tuple[int, int]]) -> DataFrame:
         """Return the rows of each partition from one offset to before another (`specs.log_columns.COPY_COLUMNS`)."""

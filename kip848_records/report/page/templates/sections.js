@@ -146,7 +146,7 @@ function progressText({ state, evidence, silent_ms: silent, ahead_by: by, ahead_
   if (state === "suspected" && evidence === "member_stopped") return `suspected: ${still}, as all partitions of this member; others go on`;
   if (state === "suspected") return `suspected: ${still}, ${ahead === null ? "and messages wait" : `${ahead} has read ${counted(by, "offset")} more`}`;
   return { too_short: "too early to say", never_commits: "no commits: the group may keep its offsets elsewhere", no_commit_yet: "nothing committed", unknown: "not known",
-    caught_up: "has read all", committed_beyond_end: "committed beyond the end of the partition" }[state] ?? `${still}: no messages, or not consumed`;
+    caught_up: "has read all", committed_beyond_end: "committed beyond the end of the partition", messages_wait: `${still}: messages wait, not known since when` }[state] ?? `${still}: no messages, or not consumed`;
 }
 const consumptionColumns = (group, view) => [
   { title: "Partitions", isHead: true, kind: "id", cell: (row) => row.units },
