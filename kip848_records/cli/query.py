@@ -129,7 +129,9 @@ def _sql(question: str, named: Mapping[str, Question]) -> str:
     if not list(words(question)):
         raise InputError("the query is empty", f"pass SQL, or one of these names: {', '.join(named)}")
     if len(question.split()) != 1:
-        return question
+        from kip848_records.queries.texts import with_relations
+
+        return with_relations(question)
     if question not in named:
         similar = get_close_matches(question, named)
         hint = f"similar: {', '.join(similar)}" if similar else f"use one of {', '.join(named)}"

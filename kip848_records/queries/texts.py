@@ -135,10 +135,15 @@ def relations_of(text: str, own: Mapping[str, str] | None = None) -> dict[str, s
 @cache
 def completed(text: str, **own: str) -> str:
     """Return a text that both engines understand, with the relations in front that it names."""
-    text = plain(text).strip()
+    return with_relations(plain(text).strip(), own)
+
+
+def with_relations(text: str, own: Mapping[str, str] | None = None) -> str:
+    """Return a text with the relations in front that it names; a text that names none stays as it is."""
     relations = relations_of(text, own)
     if not relations:
         return text
+    text = _COMMENT.sub(lambda found: found[1] or "", text).strip()
     named = ",\n".join(f"{name} AS (\n{body}\n)" for name, body in relations.items())
     own_tables = _WITH.match(text)
     return f"WITH {named}\n{text}" if own_tables is None else f"WITH {named},\n{text[own_tables.end() :]}"

@@ -205,3 +205,13 @@ def test_an_option_of_another_question(query, option, question):
     code, _, err = query(question, *option)
     assert (code, err.count("\n")) == (2, 2)
     assert err.startswith(f"error: {option[0]} does not fit this question\nhint: pass it with ")
+
+
+def test_sql_may_name_a_relation_of_this_package(query):
+    """A table of the query's own has its name, whatever relations there are."""
+    text = "WITH groups AS (SELECT 7 AS n) -- FROM health_now\nSELECT n, (SELECT count(*) FROM stuck_now) FROM groups"
+    code, out, err = query(text, "--csv")
+    assert (code, err) == (0, "")
+    n, groups = out.split()[-1].split(",")
+    assert n == "7"
+    assert int(groups) > 0
