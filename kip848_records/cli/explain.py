@@ -23,8 +23,9 @@ def add(commands: Commands) -> None:
     command = commands.add_parser(
         "explain",
         help="explain one group: what blocks it, its rebalances, its members, and who waits for whom",
-        description="Explains one group from the tables of an audit, or from a log, in which only this group is "
-        "replayed: its state, its rebalances and its members.",
+        description="Explains one group from the tables of an audit, or from a log: its state, its rebalances and its "
+        "members. Of a log only this group is replayed; with --offset-commits all are, for what other groups have read "
+        "shows whether messages wait.",
     )
     add_tables(command)
     command.add_argument("named", nargs="?", metavar="GROUP", help="group id, in place of --group")
@@ -45,8 +46,10 @@ def _run(arguments: Namespace) -> int:
     from kip848_records.report.explain import explain
     from kip848_records.report.group_history import GroupHistory
 
+    # Whether messages wait shows in what other groups read, so that these are replayed too.
+    replayed = (None,) if arguments.offset_commits else (group, None)
     with shown_progress(arguments) as progress:
-        for only in (group, None):
+        for only in replayed:
             with opened_tables(arguments, progress, group=only) as (tables, cluster):
                 progress.done()
                 try:

@@ -3,7 +3,9 @@
 import json
 import os
 import shutil
+import tarfile
 from html import unescape
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -21,6 +23,7 @@ from kip848_records.queries.duck import DuckTables
 from kip848_records.tables.errors import TablesError
 
 STUCK = "kafka-4.3.1"
+COMMITS = Path(__file__).parents[1] / "captures" / "kafka-4.4.0-commits.tar.xz"
 CACHED = "from the cache of "
 
 
@@ -76,6 +79,17 @@ class TestSameAnswers:
             assert expected
             code, found, notes = kip848("explain", *log, "--group", group, "--quiet", "--no-cache")
             assert (code, found, notes) == (0, expected, []), group
+
+    def test_explain_with_commits(self, kip848, tmp_path):
+        """Whether messages wait for a group shows in what the owners of other groups have committed."""
+        with tarfile.open(COMMITS) as packed:
+            packed.extractall(tmp_path, filter="data")
+        log = [tmp_path / "segments", "--topics", tmp_path / "topics.json", "--offset-commits"]
+        assert kip848("audit", *log, "--out", tmp_path / "out", "--quiet")[0] == 0
+        for group in ("g-pause", "g-adminonly"):  # one of commits only
+            expected = kip848("explain", tmp_path / "out", "--group", group)[:2]
+            assert kip848("explain", *log, "--group", group, "--quiet", "--no-cache")[:2] == expected
+        assert "g-manual has read 556 offsets" in kip848("explain", *log, "--group", "g-pause", "--quiet")[1]
 
     def test_what_does_not_depend_on_the_group(self, captures, tmp_path):
         """Names of topics, undecodable rows of unknown groups, and what is known of the log come from everything."""
