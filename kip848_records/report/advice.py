@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.kinds import CONNECT, KINDS, STREAMS
 from kip848_records.queries.wording import causes_text
-from kip848_records.replay.group.vocabulary import RECONCILED, UNKNOWN
+from kip848_records.replay.group.vocabulary import DOWNGRADED, RECONCILED, UNKNOWN
 from kip848_records.replay.modern.member import AWAY_STATE, BEHIND, REVOKING, WAITING
 from kip848_records.report.terminal import count_text, lasting_text, time_text
 from kip848_records.text import duration_text, printable
@@ -100,7 +100,8 @@ def advise(
     """Return what holds an open rebalance up, and what to do.
 
     `rebalance`: a row of `rebalance` with ``group_type, began_ms, assigning_ms, not_ready_ms, delay_ms, expected_ms,
-    duration_ms, epochs, blockers``; its blockers are dicts. ``is_assigning, is_not_ready``: the state at capture.
+    duration_ms, epochs, causes, blockers``; its blockers are dicts. ``is_assigning, is_not_ready``: its state at the
+    capture.
     `members`: the group's members at capture by their ids; a blocker that is not among them has left.
     `gone`: workers that left a Connect cluster, rows with ``worker, units, is_back``.
     """
@@ -118,12 +119,14 @@ def advise(
         return _assigning(rebalance.assigning_ms)
     if rebalance.expected_ms is not None:
         return _delayed(rebalance, gone)
-    return no_evidence() if KINDS[rebalance.group_type].has_epochs else next_round()
+    return no_evidence() if KINDS[rebalance.group_type].has_epochs else _next_round(rebalance)
 
 
-def next_round() -> Advice:
+def _next_round(rebalance: Any) -> Advice:  # noqa: ANN401
     """Return the advice for a classic group or a Connect cluster whose last generation needs another one."""
     sentence = "The last generation took partitions or tasks from their owners, and the next one has not assigned them"
+    if DOWNGRADED in (rebalance.causes or ()):
+        sentence = "The group became a classic one, and its members have not completed a generation since"
     then = "Check that every member polls: the group waits until all have joined again"
     return Advice(NEXT_ROUND, None, None, sentence, then)
 

@@ -34,20 +34,22 @@ def diagnosis(group: GroupHistory) -> Iterator[Text]:
         yield wrapped(printable(row.next_step), "  next     ")
         yield wrapped(_when(group, row), "  ")
     if rows and rows[0].total > len(rows):
-        more = count_text(rows[0].total - len(rows), "more row")
+        more = count_text(rows[0].total - len(rows), "more trouble")
         yield Text(f"\nand {more}: {query_command(group.shown, _ALL)}")
     if off:
         yield from (Text(""), *off)
 
 
 def _when(group: GroupHistory, row: Row) -> str:
-    """Return the pattern in words, whether it is an alarm, since when, and what share of the group's work it cost."""
+    """Return the pattern in words, whether it is an alarm, since when, how often besides, and what it cost."""
     parts = [f"{pattern_text(row.pattern)} ({row.severity})"]
     if row.is_present:
         lasted = span_text(group.ago(row.first_ms, row.partition), is_minimum=row.at_least)
         parts.append(f"since {time_text(row.first_ms)}{f', for {lasted}' if lasted else ''}, and still so at capture")
     else:
         parts.append(f"{time_text(row.first_ms)} to {time_text(row.last_ms)}, over since then")
+    if row.others:
+        parts.append(f"{count_text(row.others, 'other time')} since {time_text(row.since_ms)}")
     if row.cost_share is not None and row.cost_share >= 0.01:  # noqa: PLR2004 - a percent
         parts.append(f"it cost {row.cost_share:.0%} of the group's work")
     return "; ".join(parts)

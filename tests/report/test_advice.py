@@ -86,6 +86,8 @@ def test_other_kinds_of_groups_wait_for_a_topology_a_worker_or_the_next_round():
     )
     assert delayed.next.startswith("Wait until 1970-01-01 00:00:08 UTC")
     assert advise(rebalance(group_type="classic"), {}).pattern == "next_round"
+    downgraded = advise(rebalance(group_type="classic", causes=["downgraded"]), {})
+    assert (downgraded.pattern, downgraded.sentence[:32]) == ("next_round", "The group became a classic one, ")
 
 
 def worker(name, units, *, is_back=False):

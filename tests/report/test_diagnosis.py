@@ -47,6 +47,7 @@ def told(tmp_path):
 
 def test_what_is_present_comes_first_with_what_to_do(told):
     past = {"is_present": False, "ended_at": CAPTURED, "severity": "error", "sentence": "It was worse."}
+    past |= {"subject": NOBODY | {"client_id": "other"}}
     assert told(past, {"cost_share": 0.22, "at_least": True}).split("\n") == [
         "",
         "app @ 10.0.0.1 does not stay.",
@@ -63,9 +64,9 @@ def test_what_is_present_comes_first_with_what_to_do(told):
 
 def test_the_worst_is_first_and_a_row_that_another_one_explains_is_not_told(told):
     text = told(
-        {"sentence": "Cheap.", "cost_share": 0.01},
+        {"sentence": "Cheap.", "cost_share": 0.01, "subject": NOBODY | {"what": "cheap"}},
         {"sentence": "Explained.", "explained_by": "storm", "severity": "error"},
-        {"sentence": "Dear.", "cost_share": 0.3},
+        {"sentence": "Dear.", "cost_share": 0.3, "pattern": "storm"},
         {"sentence": "Worst.", "severity": "error"},
         {"sentence": "Of another.", "group_id": "h"},
     )
@@ -78,8 +79,16 @@ def test_nothing_is_said_where_nothing_is_known(told):
 
 
 def test_what_is_left_out_is_counted(told, tmp_path):
-    rows = [{"first_seen": CAPTURED - timedelta(hours=n)} for n in range(1, 8)]
-    assert told(*rows).endswith(f"\nand 2 more rows: kip848 query {tmp_path} {ALL}")
+    rows = [{"subject": NOBODY | {"what": f"app-{n}"}} for n in range(1, 8)]
+    assert told(*rows).endswith(f"\nand 2 more troubles: kip848 query {tmp_path} {ALL}")
+
+
+def test_a_trouble_that_came_several_times_is_told_once(told):
+    over = {"is_present": False, "ended_at": CAPTURED, "sentence": "It did not stay."}
+    rows = [over | {"first_seen": CAPTURED - timedelta(hours=n), "episode": n} for n in range(8, 11)]
+    text = " ".join(told({}, *rows, over | {"subject": NOBODY | {"what": "another"}}).split())
+    assert "still so at capture; 3 other times since 2026-01-01 14:00:00 UTC" in text
+    assert text.count("It did not stay.") == 1, "that of another subject"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from kip848_records.kinds import CONSUMER
 from kip848_records.replay.diagnosis.episodes import Episode, Event, Subject, Test, of_span, recognise
 from kip848_records.replay.diagnosis.severity import WARNING
 
@@ -93,7 +94,7 @@ def assignor_flip(history: GroupHistory) -> Iterator[Episode]:
                 span,
                 history.newest_incarnation,
                 probable_cause=cause,
-                facts={"by": _asked(history, span.last_seen) if cause == "server" else ()},
+                facts={"by": _ASKED[cause](history, span.last_seen) if cause in _ASKED else ()},
             )
 
 
@@ -104,6 +105,17 @@ def _asked(history: GroupHistory, at: int) -> list[tuple[str, list[Subject]]]:
         if stay.server_assignor is not None and (stay.joined_at or 0) <= at and (stay.left_at or at + 1) > at:
             found[stay.server_assignor].append(stay.subject)
     return sorted(found.items(), key=lambda each: (len(each[1]), each[0]))
+
+
+def _upgraded(history: GroupHistory, at: int) -> list[tuple[str, list[Subject]]]:
+    """Return who began the last upgrade up to a time: the members that joined with it."""
+    upgrades = [row.at for row in history.rows.migrations if row.direction == "upgrade" and (row.at or at + 1) <= at]
+    last = max(upgrades, default=None)
+    joined = [stay for stay in history.stays if stay.joined_at == last and stay.joined_how == "joined"]
+    return [(CONSUMER, [stay.subject for stay in joined])] if joined else []
+
+
+_ASKED: Final = {"server": _asked, "conversion": _upgraded}
 
 
 def returns(values: Iterable[_Value]) -> Iterator[Event]:

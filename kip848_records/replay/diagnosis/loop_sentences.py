@@ -127,12 +127,11 @@ def storm(episode: Episode) -> Words:
         )
     why = {
         "returned": "Most came back under their member ids: their processes live, and lose their sessions.",
-        "again": "Most came back under the same names: processes restart.",
+        "again": "Most came back under a name that was there before: processes restart.",
         "new": "Most had new names: an autoscaler or a controller replaces them.",
         "rejoined": "Members of the classic group joined again and again without leaving.",
     }[episode.probable_cause or "again"]
     does = tense(episode, "Many members do not stay", "Many members did not stay")
-    sentence = (
-        f"{does}: {times(episode)} one left or joined again, under {number(episode.subject.members, 'name')}. {why}"
-    )
+    names = "one name" if episode.subject.members == 1 else number(episode.subject.members, "name")
+    sentence = f"{does}: {times(episode)} one left or joined again, under {names}. {why}"
     return sentence, _STORM_STEPS.get(episode.probable_cause or "", _SHARED)

@@ -196,7 +196,7 @@ def test_what_streams_and_connect_have_for_the_other_settings_of_a_consumer():
         (said("leaves_and_returns", kind="consumer"), "does not show its max.poll"),
         (said("static_member_flaps", probable_cause="poll_timeout"), "cannot tell"),
         (said("storm", Subject(members=0), probable_cause="rejoined"), "joined again 5 times in 1 h without leaving."),
-        (said("storm", Subject(members=1)), "under 1 name."),
+        (said("storm", Subject(members=1)), "under one name."),
         (said("two_applications", ended_at=ms(90)), "used one group id, and shared no topic"),
         (said("leaves_and_returns", count=1), "1 time in 1 h"),
         (said("flapping_topics", Subject(topics=tuple("abcdefg"))), "a, b, c, d, e and 2 more."),

@@ -215,12 +215,17 @@ def test_votes_for_a_server_assignor():
 def test_conversions_to_and_fro():
     rows = [
         SimpleNamespace(
-            offset=n, at=ms(60 + 20 * n), direction="downgrade" if n % 2 else "upgrade", to_type=f"type {n % 2}"
+            offset=n,
+            at=ms(60 + 20 * n),
+            direction="downgrade" if n % 2 else "upgrade",
+            to_type="classic" if n % 2 else "consumer",
         )
         for n in range(6)
     ]
-    (episode,) = told(group(stay("app", 0), until=200, migrations=rows))
+    canaries = [stay("canary", 60 + 20 * n, 80 + 20 * n, client_host=f"/10.0.1.{n}") for n in (0, 2, 4)]
+    (episode,) = told(group(stay("app", 0), *canaries, until=200, migrations=rows))
     assert (episode.pattern, episode.probable_cause, episode.count) == ("assignor_flip", "conversion", 4)
+    assert words(episode)[0].endswith("Last asked for: consumer by canary @ 10.0.1.4.")
 
 
 def test_two_applications_with_one_group_id():
