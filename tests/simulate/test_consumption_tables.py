@@ -1,10 +1,16 @@
 """What an audit says about consumption, against what the clients of simulated groups really did."""
 
+import os
+from dataclasses import replace
+
 import pyarrow.parquet as pq
 import pytest
 
 from kip848_records.pipeline.audit import run_audit
+from kip848_records.pipeline.end_offsets import read_end_offsets
 from kip848_records.pipeline.options import AuditOptions
+from kip848_records.queries.duck import DuckTables
+from kip848_records.queries.texts import completed
 from kip848_records.simulate import Simulation, simulate
 from tests.audits import table_rows
 from tests.progress import Watcher
@@ -110,6 +116,28 @@ def test_groups_that_consume_have_no_trouble_with_it(tmp_path):
     run_audit(None, options, Watcher())
     found = {row["pattern"] for row in table_rows(tmp_path / "tables", "diagnosis", "c")}
     assert not found & {"not_consumed", "blocked_by_transaction", "offsets_lost"}
+
+
+def test_where_topics_end_tells_who_is_idle(tmp_path):
+    """Of the partitions that stand still without another group ahead, only the paused one has messages."""
+    simulated = simulate(Simulation(0, hours=2.5, seed=4, partitions=5, stalled_groups=SCENES), tmp_path / "out")
+    options = AuditOptions((str(simulated.log),), str(tmp_path / "tables"), cluster="c", offset_commits=True)
+    text = completed("SELECT * FROM consumption_now")
+    run_audit(None, options, Watcher())
+    before = {place(row._asdict()): row for row in DuckTables(options.out).rows(text, "c")}
+    just_before = max(row.captured_at for row in before.values()).timestamp() - 0.001
+    ends = simulated.out / "end-offsets.txt"
+    os.utime(ends, (just_before, just_before))
+    run_audit(None, replace(options, end_offsets=read_end_offsets(str(ends))), Watcher())
+    rows = {place(row._asdict()): row for row in DuckTables(options.out).rows(text, "c")}
+    still = {
+        key for key, row in before.items() if row.state in {"stopped_alone", "all_stopped", "idle_or_not_consumed"}
+    }
+    assert len(still) > 10
+    assert [key[0] for key in still if rows[key].state != "caught_up"] == [
+        "one-paused-alone-cooperative-librdkafka-00011"
+    ]
+    assert {key for key, row in rows.items() if row.state == "messages_wait"} < still
 
 
 def test_resets_are_jumps_of_the_same_amount(audited):
