@@ -7,7 +7,7 @@ import gzip
 import json
 import shlex
 from collections import Counter, defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
@@ -298,6 +298,6 @@ def _findings(contents: Contents) -> Iterator[tuple[str, str | None, Fields]]:
     """Yield every finding with its cluster and group, and its expectation's name."""
     for result in () if contents.verdict is None else contents.verdict.results:
         for found in result.violations:
-            yield found.cluster, found.group_id, asdict(found) | {"expectation": result.name}
+            yield found.cluster, found.group_id, vars(found) | {"expectation": result.name}
         for found in result.unknown:
-            yield found.cluster, found.group_id, asdict(found) | {"expectation": result.name, "severity": UNKNOWN}
+            yield found.cluster, found.group_id, vars(found) | {"expectation": result.name, "severity": UNKNOWN}
