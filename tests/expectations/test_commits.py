@@ -141,6 +141,16 @@ def test_partitions_that_stopped_one_by_one_get_no_messages(found):
         assert [each for each, _ in said].count(VIOLATION) == violations
 
 
+@pytest.mark.parametrize(("apart_s", "count"), [(29, 2), (31, 0)])
+def test_partitions_that_ran_dry_one_after_the_other(found, apart_s, count):
+    """A step of 10 s is usual. That they once took four minutes says nothing of the time at which a member stops."""
+    rows = [OWNED | {"partition": each, "usual_ms": 10_000, "longest_step_ms": 240_000} for each in range(3)]
+    rows[1] |= {"last_advance_at": START + timedelta(seconds=apart_s)}
+    rows[2] |= {"member_id": "n", "last_advance_at": ago(seconds=2)}
+    verdicts = [said for said, _ in found("owned_not_consumed", commit_progress=rows)]
+    assert verdicts.count(VIOLATION) == count
+
+
 @pytest.mark.parametrize(
     ("columns", "verdict"),
     [

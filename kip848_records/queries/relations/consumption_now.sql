@@ -41,7 +41,8 @@ WITH
       coalesce(least_silence.min_silence_ms, stays.min_silence_ms, stays.rebalance_timeout_ms, 300000)
         AS min_silence_ms,
       3 * least(coalesce(history.longest_step_ms, 0), 1000000000000000) AS steps_ms,
-      3 * least(coalesce(stays.member_rhythm_ms, 0), 1000000000000000) AS rhythms_ms
+      3 * least(coalesce(stays.member_rhythm_ms, 0), 1000000000000000) AS rhythms_ms,
+      3 * least(coalesce(stays.usual_ms, 0), 1000000000000000) AS usual_ms
     FROM commit_progress AS stays
     JOIN captures ON captures.partition = stays.offsets_partition
     JOIN of_group ON of_group.offsets_partition = stays.offsets_partition AND of_group.group_id = stays.group_id
@@ -89,9 +90,10 @@ WITH
     SELECT
       of_members.*,
       CASE WHEN advances >= 3 THEN 1 ELSE 0 END AS has_moved,
-      -- A member that stops does so with all of its partitions. Partitions that get no more messages stop one by one.
+      -- A member that stops does so with all of its partitions, within their usual steps. Partitions that get no more
+      -- messages stop one by one, bursts of a topic too: their longest steps would hide it.
       CASE
-        WHEN advances >= 3 AND silent_ms >= need_ms AND silent_ms - member_silent_ms <= greatest(steps_ms, rhythms_ms)
+        WHEN advances >= 3 AND silent_ms >= need_ms AND silent_ms - member_silent_ms <= greatest(usual_ms, rhythms_ms)
           THEN 1
         ELSE 0
       END AS has_stopped,
