@@ -131,16 +131,6 @@ def test_a_member_of_which_all_partitions_stopped(found, other, verdict):
     )
 
 
-def test_partitions_that_stopped_one_by_one_get_no_messages(found):
-    """A member that stops does so with all of them, give or take the usual time between their advances."""
-    first = OWNED | {"partition": 0, "longest_step_ms": 60_000}
-    goes_on = OWNED | {"partition": 2, "member_id": "n", "last_advance_at": ago(seconds=2)}
-    for minutes, violations in ((3, 2), (4, 0)):
-        later = OWNED | {"partition": 1, "last_advance_at": START + timedelta(minutes=minutes)}
-        said = found("owned_not_consumed", commit_progress=[first, later, goes_on])
-        assert [each for each, _ in said].count(VIOLATION) == violations
-
-
 @pytest.mark.parametrize(("apart_s", "count"), [(29, 2), (31, 0)])
 def test_partitions_that_ran_dry_one_after_the_other(found, apart_s, count):
     """A step of 10 s is usual. That they once took four minutes says nothing of the time at which a member stops."""
