@@ -26,11 +26,16 @@ _CAUSES: Final = {
     "expired": "it expired",
     "deleted": "a tool removed it",
 }
-_STANDS_STILL: Final = frozenset({"stopped_alone", "all_stopped", "idle_or_not_consumed"})
 _STATES: Final = {
+    "progress": "; goes on",
+    "too_short": "; too early to say",
+    "never_commits": "; the group commits nothing",
     "caught_up": "; all is read",
     "committed_beyond_end": "; that is beyond the end of the partition",
     "messages_wait": "; messages wait, not known since when",
+    "stopped_alone": "; stopped, or no messages: the end offset tells (--end-offsets)",
+    "all_stopped": "; no messages, or not consumed: the end offset tells (--end-offsets)",
+    "idle_or_not_consumed": "; no messages, or not consumed: the end offset tells (--end-offsets)",
 }
 _NOTHING_FOLLOWS: Final = "nothing follows from it"
 
@@ -43,20 +48,18 @@ def committed_by_members(group: GroupHistory, incarnation: Incarnation, clients:
     rows = group.rows("progress_now", incarnation)
     if not rows:
         return
-    yield Text("\nCommitted offsets of what members own, those that stand still longest first:")
+    yield Text("\nCommitted offsets of what members own, the worst first:")
     shown = 0
     for member_id, of_member in groupby(rows, key=lambda row: row.member_id):
-        partitions = [*of_member]
+        alike = [*of_member]
         shown += 1
-        has = count_text(partitions[0].has, "partition")
-        yield Text(f"  {clients.get(member_id) or printable(member_id)}: {has}")
-        for row in partitions:
-            place = f"{printable(row.topic)} {row.topic_partition}"
-            lasts = lasting_text(group.ago(row.since_ms, incarnation.partition), is_minimum=row.is_minimum)
-            said = f"{place}: {_committed(row)}{f',{lasts}' if lasts else ''}{_state(row)}"
+        yield Text(f"  {clients.get(member_id) or printable(member_id)}: {count_text(alike[0].has, 'partition')}")
+        for row in alike:
+            place = f"{printable(row.topic)} {ranges_text(map(int, row.numbers.split()))}"
+            said = f"{place}: {_committed(row)}{_lasts(group, row, incarnation)}{_state(row)}"
             yield Text("\n".join(wrapped_lines(said, WIDTH, "    ", "      ")))
-        if partitions[0].has > len(partitions):
-            yield Text(f"    and {count_text(partitions[0].has - len(partitions), 'more partition')}")
+        if more := alike[0].has - sum(row.partitions for row in alike):
+            yield Text(f"    and {count_text(more, 'more partition')}")
     if rows[0].owners > shown:
         yield Text(f"  and {count_text(rows[0].owners - shown, 'more member')}")
 
@@ -81,25 +84,33 @@ def jumps(group: GroupHistory) -> Iterator[Text]:
 
 
 def _committed(row: Row) -> str:
-    if row.committed is None:
+    if row.least_committed is None:
         return "no commit in this log" if row.is_unknown else "nothing committed"
-    return f"committed {row.committed}{' was removed' if row.is_removed else ''}"
+    most = "" if row.most_committed == row.least_committed else f" to {row.most_committed}"
+    return f"committed {row.least_committed}{most}{' was removed' if row.is_removed else ''}"
+
+
+def _lasts(group: GroupHistory, row: Row, incarnation: Incarnation) -> str:
+    lasts = lasting_text(group.ago(row.since_ms, incarnation.partition), is_minimum=row.is_minimum)
+    longest = " the longest" if row.since_ms != row.last_ms else ""
+    return f",{longest}{lasts}" if lasts else ""
 
 
 def _state(row: Row) -> str:
-    """Return what the commits show of an owned partition; nothing if they go on, or if it is too early to say."""
+    """Return what the commits show of owned partitions that are alike; nothing if that is not known."""
     if row.state == "blocked_by_transaction":
         return f"; blocked: the transaction of producer {row.producer_id} is open"
     if row.evidence == "member_stopped":
         return "; suspected: all partitions of this member stopped, others go on"
+    most = "up to " if row.partitions > 1 else ""
     waits = (
-        f"{printable(row.ahead_group)} has read {count_text(row.ahead_by, 'offset')} more" if row.ahead_group else ""
+        f"{printable(row.ahead_group)} has read {most}{count_text(row.ahead_by, 'offset')} more"
+        if row.ahead_group
+        else ""
     )
     if row.state == "suspected":
         return f"; suspected: {waits or 'messages wait'}"
-    if waits:
-        return f"; {waits}"
-    return "; no messages, or not consumed" if row.state in _STANDS_STILL else _STATES.get(row.state, "")
+    return f"; {waits}" if waits else _STATES.get(row.state, "")
 
 
 def _jump(row: Row) -> str:

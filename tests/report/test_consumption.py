@@ -1,5 +1,6 @@
 """What explain says of offset commits: how far members have come, and the jumps of committed offsets."""
 
+import re
 import tarfile
 from pathlib import Path
 
@@ -9,8 +10,8 @@ from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.names import read_topics_file
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.queries.duck import DuckTables
-from kip848_records.queries.texts import completed
-from kip848_records.report.consumption import committed_by_members, jumps
+from kip848_records.queries.texts import completed, read
+from kip848_records.report.consumption import _STATES, committed_by_members, jumps
 from kip848_records.report.explain import explain
 from kip848_records.report.group_history import GroupHistory
 from tests import made_tables
@@ -69,14 +70,14 @@ def test_a_young_stay_has_no_pace(tables):
     assert [(row.repeat_at_most, row.ended_uncommitted) for row in rows] == [(None, False)] * 2
 
 
-def test_who_stands_still_longest_comes_first(tables):
+def test_who_stands_still_longest_comes_first_and_what_is_alike_is_one_line(tables):
     said = explained(tables, "g-pause").partition("\nCommitted offsets of what members own")[2].split("\n")
-    assert said[0] == ", those that stand still longest first:"
+    assert said[0] == ", the worst first:"
     assert said[1] == "  wM5oRY3aQ8GxGv/LsE8JSQ (g-pause-0 @ 127.0.0.1): 3 partitions"
     assert said[2:5] == [
         "    t-orders 3: committed 260, for 1 min 50 s; g-manual has read 556 offsets",
         "      more",
-        "    t-orders 4: committed 819, for 710 ms",
+        "    t-orders 4-5: committed 819 to 827, for 710 ms; goes on",
     ]
 
 
@@ -85,8 +86,13 @@ def test_who_stands_still_longest_comes_first(tables):
     [
         ("g-pause", "t-orders 3: committed 260, for 1 min 50 s; suspected: g-manual has read 556 offsets more"),
         ("g-hang", "; blocked: the transaction of producer 2 is open"),
-        ("g-skew", "; no messages, or not consumed"),
-        ("g-dead", "; suspected: g-manual has read"),
+        ("g-skew", "; stopped, or no messages: the end offset tells (--end-offsets)"),
+        ("g-burst", "; no messages, or not consumed: the end offset tells (--end-offsets)"),
+        (
+            "g-dead",
+            "t-orders 0-2: committed 334 to 341, for 1 min 34 s; suspected: g-manual has read up to 495",
+        ),
+        ("g-none", "; the group commits nothing"),
     ],
 )
 def test_what_the_commits_show_of_a_partition(silent, group, said):
@@ -165,7 +171,11 @@ def stay(partition, **row):
 def test_lists_are_cut_behind_those_that_stand_still_longest(made):
     rows = [
         stay(
-            partition, member_id=f"m{member:02}", last_offset=7, last_advance_at=1_000_000 * (100 * member + partition)
+            partition,
+            topic=f"t{partition}",
+            member_id=f"m{member:02}",
+            last_offset=7,
+            last_advance_at=1_000_000 * (100 * member + partition),
         )
         for member in range(1, 10)
         for partition in range(7)
@@ -173,18 +183,61 @@ def test_lists_are_cut_behind_those_that_stand_still_longest(made):
     rows += [stay(number, member_id=f"m{number}", last_offset=7, last_advance_at=CAPTURED) for number in (10, 11, 12)]
     group = made(rows)
     lines = texts(committed_by_members(group, group.incarnations[-1], {"m01": "first"}))
-    assert lines[2:4] == ["  first: 7 partitions", "    t 0: committed 7, for 15 min"]
+    assert lines[2:4] == [
+        "  first: 7 partitions",
+        "    t0 0: committed 7, for 15 min; the group commits nothing",
+    ]
     assert lines[8:10] == ["    and 2 more partitions", "  m02: 7 partitions"]
-    assert lines[-3:] == ["  m10: 1 partition", "    t 10: committed 7, for 0 s", "  and 2 more members"]
+    assert lines[-3:] == [
+        "  m10: 1 partition",
+        "    t 10: committed 7, for 0 s; too early to say",
+        "  and 2 more members",
+    ]
+
+
+def test_what_is_wrong_is_not_cut_behind_what_is_idle(made):
+    """Idle partitions may have stood still for longer."""
+    idle = [stay(each, topic=f"idle{each}", last_offset=7, commits=1, last_advance_at=1) for each in range(9)]
+    bad = stay(9, last_offset=9, advances=9, commits=9, last_advance_at=CAPTURED - 400_000_000)
+    group = made([*idle, bad | {"behind_since": 1, "ahead_by": 5, "ahead_group": "h"}])
+    lines = texts(committed_by_members(group, group.incarnations[-1], {}))
+    assert lines[2] == "  m: 10 partitions"
+    assert lines[3] == "    t 9: committed 9, for 6 min 40 s; suspected: h has read 5 offsets more"
+    assert lines[-1] == "    and 5 more partitions"
+
+
+def test_many_partitions_that_go_on_are_one_line(made):
+    group = made(
+        [
+            stay(each, last_offset=each, advances=9, commits=9, last_advance_at=CAPTURED - 1_000_000 * (1 + each % 2))
+            for each in range(200)
+        ]
+    )
+    lines = texts(committed_by_members(group, group.incarnations[-1], {}))
+    assert lines[2:] == [
+        "  m: 200 partitions",
+        "    t 0-199: committed 0 to 199, the longest for 2 s; goes on",
+    ]
+
+
+def test_every_state_has_a_sentence():
+    """`no_commit_yet` is said by the offset, `unknown` by nothing."""
+    states = set(re.findall(r"(?:THEN|ELSE) '(\w+)'", read("queries/relations/consumption_now.sql")))
+    own = {"suspected", "messages_waiting", "member_stopped", "blocked_by_transaction", "no_commit_yet", "unknown"}
+    assert len(states) > len(own)
+    assert states - own == _STATES.keys()
 
 
 COMMITTED = [
-    ({"start_offset": 3}, "committed 3, for ≥ 1 min"),
-    ({"start_offset": 3, "last_offset": 3, "commits": 2, "unchanged": 2}, "committed 3, for ≥ 1 min"),
-    ({"first_commit_at": CAPTURED - 5_000_000, "last_offset": 3, "commits": 1}, "committed 3, for 5 s"),
-    ({}, "nothing committed, for 1 min"),
+    ({"start_offset": 3}, "committed 3, for ≥ 1 min; too early to say"),
+    ({"start_offset": 3, "last_offset": 3, "commits": 2, "unchanged": 2}, "committed 3, for ≥ 1 min; too early to say"),
+    (
+        {"first_commit_at": CAPTURED - 5_000_000, "last_offset": 3, "commits": 1},
+        "committed 3, for 5 s; too early to say",
+    ),
+    ({}, "nothing committed, for 1 min; too early to say"),
     ({"history": "censored"}, "no commit in this log, for ≥ 1 min"),
-    ({"start_offset": 3, "removed": 1}, "committed 3 was removed, for ≥ 1 min"),
+    ({"start_offset": 3, "removed": 1}, "committed 3 was removed, for ≥ 1 min; too early to say"),
 ]
 
 
@@ -199,7 +252,7 @@ def test_an_offset_that_jumped_has_stood_still_since(made):
     jump = {"member_id": "m", "jumped_at": CAPTURED - 4_000_000, "kind": "lost", "before_offset": 3}
     group = made([row], [jump])
     said = texts(committed_by_members(group, group.incarnations[-1], {}))[-1]
-    assert said == "    t 0: committed 3 was removed, for 4 s"
+    assert said == "    t 0: committed 3 was removed, for 4 s; too early to say"
 
 
 CLAIMS = [
