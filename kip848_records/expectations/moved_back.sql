@@ -17,7 +17,12 @@ SELECT
             THEN concat('that of ', CAST(back.first_partition AS string), ' went from ', text(back.before_offset), ' to ', text(back.after_offset))
             ELSE concat('those of ', counted(back.partitions, partition), ' went back by up to ', counted(back.amount, offset))
         END,
-        CASE WHEN back.context IN ('no_members', 'simple') THEN ', set while the group had no members' ELSE ', by the owner' END
+        CASE
+            WHEN back.context IN ('no_members', 'simple') THEN ', set while the group had no members'
+            WHEN back.context IN ('same_owner', 'owner_change', 'first_owner') THEN ', by the owner'
+            WHEN back.context = 'unowned' THEN ', and no member owned the partition'
+            ELSE ', and the log does not show whether the group had members'
+        END
     ) AS message
 FROM moved_offsets AS back
 JOIN limits ON limits.group_id IS NOT DISTINCT FROM back.group_id

@@ -217,6 +217,20 @@ def test_offsets_that_went_back(found, columns, verdicts):
         )
 
 
+@pytest.mark.parametrize(
+    ("context", "by"),
+    [
+        ("simple", "set while the group had no members"),
+        ("first_owner", "by the owner"),
+        ("unowned", "and no member owned the partition"),
+        ("unknown", "and the log does not show whether the group had members"),
+    ],
+)
+def test_who_set_an_offset_back(found, context, by):
+    ((_, message),) = found("moved_back", commit_jump=[BACK | {"context": context}])
+    assert message.endswith(f" went from 260 to 60, {by}")
+
+
 def test_a_reset_of_several_partitions_is_told_once(found):
     rows = [BACK | {"partition": each, "offset": each, "amount": 200 + each} for each in range(3)]
     ((_, message),) = found("moved_back", commit_jump=rows)
@@ -262,6 +276,7 @@ BEFORE = OWNED | {
         ({}, {"max_offsets": 2500.0}, PASS),
         ({}, {"within": 3599.0}, PASS),
         ({"recent_ms": None}, {}, UNKNOWN),
+        ({"recent_ms": None}, {"within": 3599.0}, PASS),  # whatever it was, it does not count
     ],
 )
 def test_a_handover_after_which_messages_are_read_again(found, columns, limits, verdict):
