@@ -263,7 +263,7 @@ RULES: Final[Mapping[str, str]] = {
     "times as long as it, or any partition of its owner, usually does not move; and another group has read further, or "
     "all partitions of its owner stopped.",
     "blocked_by_transaction": "An open transaction has written the committed offset of an owned partition, which has "
-    "not moved for the `min_silence_seconds` of `not_consumed`.",
+    "not moved for as long as that of a partition must not move that is not consumed.",
     "offsets_lost": "Committed offsets were removed while their group lives on. That lasts until each of these "
     "partitions has a commit again, not at all if the topic was deleted, at most for `present_seconds`.",
     ACROSS_GROUPS: "`min_groups` groups, and `times` times as many as usual, begin a rebalance within a minute. It is "

@@ -27,6 +27,8 @@ from tests.replay.diagnosis.groups import MINUTE, group, ms, rebalance, stay, to
 from tests.replay.diagnosis.scenes import scene
 from tests.replay.diagnosis.test_loops import OTHERS, restarts
 
+OTHER_LOGS = {ACROSS_GROUPS, "task_restarts", "not_consumed", "offsets_lost"}
+"""Patterns that need several groups, workers of Connect, or offset commits."""
 ALL = [(pattern, name) for pattern, settings in SETTINGS.items() for name in settings]
 
 
@@ -123,7 +125,7 @@ def by_pattern():
     return {pattern: [*some[-8:], *MADE] for pattern, some in found.items()}
 
 
-@pytest.mark.parametrize(("pattern", "name"), [each for each in ALL if each[0] not in {ACROSS_GROUPS, "task_restarts"}])
+@pytest.mark.parametrize(("pattern", "name"), [each for each in ALL if each[0] not in OTHER_LOGS])
 def test_each_setting_changes_rows_of_its_pattern(pattern, name):
     setting = SETTINGS[pattern][name]
     changed = set()
