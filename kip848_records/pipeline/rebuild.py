@@ -80,7 +80,8 @@ def rebuild(
     if group is not None:
         replayed |= _names_of_topics(engine, records, facts)
     progress.advance(facts.counts.of_groups)
-    commits = Commits.of(log, facts) if last.offset_commits else None
+    # A question about a group that the log does not have is answered without the commits of all others.
+    commits = Commits.of(log, facts) if last.offset_commits and (group is None or _has_group(log, group)) else None
     of_commits = {} if commits is None else commits.rows | commits.simple_groups(replayed, group)
     given = (name for run in knowledge.runs for name in run.names)
     named = (rows["topic_name"] for rows in (replayed, of_commits) if "topic_name" in rows)
@@ -172,6 +173,10 @@ def _of_group(engine: Engine, records: Relation, group: str) -> Relation:
         records=records,
         wanted=wanted,
     )
+
+
+def _has_group(log: LogTable, group: str) -> bool:
+    return bool(log.ask("SELECT 1 AS found FROM log WHERE log.group_id = :group LIMIT 1", group=group))
 
 
 def _names_of_topics(engine: Engine, records: Relation, facts: LogFacts) -> dict[str, Rows]:

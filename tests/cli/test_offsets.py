@@ -6,6 +6,7 @@ import pytest
 
 from kip848_records import cli
 from kip848_records.pipeline.audit import run_audit
+from kip848_records.pipeline.commits import Commits
 from kip848_records.pipeline.options import AuditOptions
 from tests.cli.offsets_log import NEW, OLD, START, commit, marker, member, write
 from tests.progress import Watcher
@@ -290,3 +291,9 @@ def test_both_engines_say_the_same(ask, tmp_path, spark, group):  # noqa: ARG001
     for at in (5, 9, None):
         found, expected = (ask(out, at, "--engine", engine, group=group) for engine in ("spark", "embedded"))
         assert found == expected
+
+
+def test_a_group_that_is_not_there_costs_no_audit_of_the_others(ask, tmp_path, monkeypatch):
+    monkeypatch.setattr(Commits, "of", classmethod(lambda cls, log, facts: pytest.fail("commits are decoded")))
+    said = refusal(ask, write(tmp_path, commit(1, 5)), group="h")
+    assert said.startswith("error: there is no group 'h' in ")
