@@ -44,12 +44,14 @@ def everybody_left(episode: Episode) -> Words:
     others = f"; {episode.count} {member}s left within two minutes" if episode.count > 1 else ""
     longest = ", longer than before" if episode.facts.get("is_longest") else ""
     sentence = (
-        f"The group has had no {member} for {lasted(episode)}{longest}. The last to leave was "
-        f"{whom(episode.subject)}{others}."
+        f"The group {tense(episode, 'has had', 'had')} no {member} for {lasted(episode)}{longest}. "
+        f"The last to leave was {whom(episode.subject)}{others}."
     )
     if episode.facts.get("is_copy_old"):
         sentence += " Nothing else happened in its partition since, or this copy of the partition is an old one."
     what = "Connect cluster" if episode.kind == CONNECT else "application"
+    if not episode.is_present:
+        return sentence, f"It has {member}s again. Was the {what} scaled to zero, or did it not start?"
     return sentence, f"Is the {what} scaled to zero, or does it not start? If it is gone, delete the group."
 
 

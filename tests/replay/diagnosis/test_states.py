@@ -100,8 +100,30 @@ def test_everybody_left(lasted, severity):
 
 def test_it_was_empty_before_for_as_long():
     before = (stay("app", 0, 300), stay("app", 320, 700))
-    assert not patterns(group(*before, until=735, state="Empty"))
-    assert patterns(group(*before, until=741, state="Empty")) == ["everybody_left"]
+    assert [each.is_present for each in told(group(*before, until=735, state="Empty"))] == [False]
+    assert [each.is_present for each in told(group(*before, until=741, state="Empty"))] == [False, True]
+
+
+def test_everybody_left_ends_when_members_are_back():
+    """It is the row of an earlier capture: its beginning, and when it could be known, stay what they were."""
+    before = stay("app", 0, 300)
+    (present,) = told(group(before, until=320, state="Empty"))
+    (past,) = told(group(before, stay("app", 330), until=400))
+    same = (
+        "pattern",
+        "subject",
+        "first_seen",
+        "recognized_at",
+        "probable_cause",
+        "incarnation",
+        "evidence",
+    )
+    assert [getattr(past, name) for name in same] == [getattr(present, name) for name in same]
+    assert (present.severity, past.severity) == ("warning", "info"), "most pauses that are over were on purpose"
+    assert (present.ended_at, past.ended_at, past.last_seen) == (None, ms(330), ms(330))
+    assert words(past)[0].startswith("The group had no member for 30 min. The last to leave was")
+    assert words(past)[1].startswith("It has members again.")
+    assert not patterns(group(before, stay("app", 305), until=400)), "they were back in time"
 
 
 def test_spares():
