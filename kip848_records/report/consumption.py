@@ -64,6 +64,28 @@ def committed_by_members(group: GroupHistory, incarnation: Incarnation, clients:
         yield Text(f"  and {count_text(rows[0].owners - shown, 'more member')}")
 
 
+def handovers(group: GroupHistory, clients: Mapping[str, str]) -> Iterator[Text]:
+    """Yield a sentence for each handover after which much was read again, the most first; nothing without one."""
+    rows = group.rows("handovers_of_group")
+    if not rows:
+        return
+    yield Text("\nHandovers after which the new owner read again, the most first (an estimate):")
+    for row in rows:
+        at = f"{time_text(row.acquired_ms)}, " if row.acquired_ms is not None else ""
+        old = (
+            ""
+            if row.committed_age_ms is None
+            else f" after a commit that was {duration_text(row.committed_age_ms)} old"
+        )
+        from_, to = (clients.get(each) or printable(each) for each in (row.from_member, row.member_id))
+        crash = "; the owner before ended without a commit" if row.ended_uncommitted else ""
+        most = count_text(round(row.repeat_at_most), "offset")
+        place = f"{printable(row.topic)} {ranges_text(map(int, row.numbers.split()))}"
+        yield wrapped(f"{at}{place} from {from_} to {to}: at most {most} again{old}{crash}", "  ")
+    if rows[0].total > len(rows):
+        yield Text(f"  and {rows[0].total - len(rows):,} more: see the relation handover_progress")
+
+
 def jumps(group: GroupHistory) -> Iterator[Text]:
     """Yield a sentence for each of the latest breaks in the committed offsets of a group; nothing if there is none.
 

@@ -14,7 +14,7 @@ from kip848_records.replay.group.vocabulary import OPEN
 from kip848_records.report.advice import MemberNow, client_text, member_now
 from kip848_records.report.blockers import blocked
 from kip848_records.report.comings import comings_and_goings
-from kip848_records.report.consumption import committed_by_members, jumps
+from kip848_records.report.consumption import committed_by_members, handovers, jumps
 from kip848_records.report.current_state import current_state, well
 from kip848_records.report.diagnosis import diagnosis, pattern_text
 from kip848_records.report.explain_kind import kind_of_group, kind_of_incarnation, one_generation
@@ -88,7 +88,9 @@ def _parts(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> 
     yield from _rebalances(rebalances, comings_and_goings(group, incarnation, rebalances), kind)
     yield from members_table(group, incarnation, members, kind)
     yield from regexes(group, incarnation)
-    yield from committed_by_members(group, incarnation, {row.member_id: _who(row) for row in members})
+    clients = {row.member_id: _who(row) for row in members}
+    yield from committed_by_members(group, incarnation, clients)
+    yield from handovers(group, clients)
     yield from jumps(group)
     yield from kind_of_group(group, incarnation, kind)
     yield from readiness(group)

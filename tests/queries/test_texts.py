@@ -64,7 +64,7 @@ OF_OTHERS = {"diagnosis_of_group": {"group": "churn"}, "regexes_now": {"group": 
 """Groups of the capture that have what a question asks for."""
 NOTHING_WRONG = {
     *("lost_records", "anomalies_of_group", "quarantine_of_group"),
-    *("long_transactions", "open_transactions", "transactions_of_group", "jumps_of_group"),
+    *("long_transactions", "open_transactions", "transactions_of_group", "jumps_of_group", "handovers_of_group"),
 }
 """Nothing is lost in a capture, nothing in it contradicts the protocol, and its transactions have ended."""
 NOTHING = {

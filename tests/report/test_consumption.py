@@ -100,6 +100,16 @@ def test_what_the_commits_show_of_a_partition(silent, group, said):
     assert said in " ".join(explained(silent, group).split())
 
 
+def test_what_a_new_owner_read_again(tables):
+    """It was killed: two partitions went to the other member at once."""
+    said = explained(tables, "g-crash").partition("\nHandovers after which the new owner read again")[2]
+    assert (
+        "2026-11-27 11:50:18 UTC, t-pay 0-1 from UHKBn05/SFCGWrwEkUhzxg to oreEjXl1TI+6Mb480BZWzw "
+        "(g-crash-1 @ 127.0.0.1): at most 71 offsets again after a commit that was 10.1 s old; the owner before ended "
+        "without a commit"
+    ) in " ".join(said.split())
+
+
 JUMPS = {
     "g-reset": (
         "2026-11-27 11:50:07 UTC, t-pay 2: back from 198 to 150, while the group had no members: exactly 48 offsets "

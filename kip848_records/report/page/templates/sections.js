@@ -139,12 +139,12 @@ const HANDOVER_COLUMNS = [
 /** Return one number, or the least and the most of several. */
 const betweenText = (least, most) => least === null ? "" : least === most ? number(least) : `${number(least)} to ${number(most)}`;
 /** Say whether a partition is consumed, as far as its commits show it. */
-function progressText({ state, evidence, silent_ms: silent, ahead_by: by, ahead_group: ahead, producer_id: producer }) {
+function progressText({ state, evidence, silent_ms: silent, ahead_by: by, ahead_group: ahead, producer_id: producer, partitions }) {
   const still = silent === null ? "stands still" : `stands still for ${spanText(silent)}`;
   if (state === "progress") return "goes on";
   if (state === "blocked_by_transaction") return `blocked: ${still}, a transaction of producer ${producer} is open`;
   if (state === "suspected" && evidence === "member_stopped") return `suspected: ${still}, as all partitions of this member; others go on`;
-  if (state === "suspected") return `suspected: ${still}, ${ahead === null ? "and messages wait" : `${ahead} has read ${counted(by, "offset")} more`}`;
+  if (state === "suspected") return `suspected: ${still}, ${ahead === null ? "and messages wait" : `${ahead} has read ${partitions > 1 ? "up to " : ""}${counted(by, "offset")} more`}`;
   return { too_short: "too early to say", never_commits: "no commits: the group may keep its offsets elsewhere", no_commit_yet: "nothing committed", unknown: "not known",
     caught_up: "has read all", committed_beyond_end: "committed beyond the end of the partition", messages_wait: `${still}: messages wait, not known since when` }[state] ?? `${still}: no messages, or not consumed`;
 }
