@@ -111,5 +111,7 @@ def test_the_file_of_settings_is_an_option_of_the_audit():
         captured_at=None,
         kafka_config="f",
         config=None,
+        offsets_retention=None,
+        end_offsets=None,
     )
     assert audit_options(arguments, "o", "c").kafka_config == "f"

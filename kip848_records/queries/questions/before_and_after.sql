@@ -5,6 +5,8 @@ SELECT c.group_id, c.protocol, c.from_at, CASE WHEN c.observed_ms >= 0 THEN c.ob
        CASE WHEN c.unowned_min_partition_ms >= 0 THEN c.unowned_min_partition_ms END AS unowned_min_partition_ms,
        c.stop_known, CASE WHEN c.stop_max_p50_ms >= 0 THEN c.stop_max_p50_ms END AS estimated_stop_p50_ms, c.history
 FROM protocol_comparison c
-ORDER BY max(coalesce(c.unowned_min_partition_ms, 0)) OVER (PARTITION BY c.group_id) DESC, c.group_id, c.partition,
-         c.from_offset
+JOIN (
+  SELECT group_id, max(coalesce(unowned_min_partition_ms, 0)) AS most_ms FROM protocol_comparison GROUP BY group_id
+) AS g ON g.group_id = c.group_id
+ORDER BY g.most_ms DESC, c.group_id, c.partition, c.from_offset
 LIMIT 100
