@@ -35,6 +35,7 @@ _ALLOWED = {
     "decode/dialects.py": {"collect": "a row of counts"},
     "log/continuity.py": {"collect": "a row for each partition"},
     "log/retention.py": {"collect": "a row for each partition"},
+    "pipeline/consumption_troubles.py": {"collect": "a row for each partition that stands still, and for each loss"},
     "pipeline/live.py": {"checkpoint": "a stream's folder, an option"},
     "pipeline/audit.py": {"checkpoint": "a stream's folder, an option"},
     "pipeline/maintain.py": {"collect": "a number"},
