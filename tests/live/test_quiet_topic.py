@@ -13,7 +13,7 @@ from kip848_records.pipeline.options import AuditOptions
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.summary import summary
 from tests.audits import table_rows
-from tests.broker.clients import _outsider, _parts, commit, consumer, make_topic, produce
+from tests.broker.clients import _outsider, parts_of, commit, consumer, make_topic, produce
 from tests.broker.offsets_topic import partition_of
 from tests.live.test_ages import lines
 from tests.progress import Watcher
@@ -80,7 +80,7 @@ def test_ages_go_on_where_nothing_is_written_and_stop_where_a_transaction_is_ope
             producer.init_transactions(20)
             producer.begin_transaction()
             metadata = _outsider(broker, same_partition).consumer_group_metadata()
-            producer.send_offsets_to_transaction(_parts({(TOPIC, 0): 1}), metadata, 20)
+            producer.send_offsets_to_transaction(parts_of({(TOPIC, 0): 1}), metadata, 20)
             commit(broker, same_partition, {(TOPIC, 1): 1})
             third = audits.run()
             state, stuck_ms, _, _, (before, _) = third[False]
