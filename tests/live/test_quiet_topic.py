@@ -13,7 +13,7 @@ from kip848_records.pipeline.options import AuditOptions
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.summary import summary
 from tests.audits import table_rows
-from tests.broker.clients import _outsider, parts_of, commit, consumer, make_topic, produce
+from tests.broker.clients import _outsider, commit, consumer, make_topic, parts_of, produce
 from tests.broker.offsets_topic import partition_of
 from tests.live.test_ages import lines
 from tests.progress import Watcher
