@@ -6,8 +6,6 @@
 -- unit = "seconds"
 -- reason = "A nightly audit sees each one once or twice. It is off by default, because people set offsets back on purpose."
 
--- An owner before that commits late is no one who reads again: its commits have the context previous_owner, or the owner
--- that follows has it in late_commits.
 SELECT
     verdict(back.age_ms <= limits.within * 1000, back.age_ms IS NOT NULL) AS verdict, CAST(NULL AS string) AS severity,
     back.group_id, CAST(NULL AS int) AS group_epoch, back.member_id, back.offsets_partition AS partition, back.at_offset AS offset,

@@ -158,7 +158,7 @@ def _back(row: Row) -> str:
             return f"at most {_read_again(row)}, since it was changed again"
         going_on = "" if row.is_recovered else f" if members go on past {row.before_offset}"
         return f"exactly {_read_again(row)}{going_on}"
-    if row.context == "previous_owner" or (row.context == "owner_change" and row.has_late):
+    if row.is_late:
         return f"the owner before committed late; {_NOTHING_FOLLOWS}"
     if row.context in _BY_MEMBER:
         return f"at least {_read_again(row)}"
