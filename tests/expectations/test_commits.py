@@ -70,6 +70,7 @@ def ago(**time):
         (AHEAD | {"behind_since": ago(minutes=4)}, PASS),
         (AHEAD | {"longest_step_ms": 20 * 60_000 + 1}, PASS),  # it has stood still for so long before
         (AHEAD | {"member_rhythm_ms": 20 * 60_000 + 1}, PASS),
+        (AHEAD | {"first_commit_at": START + timedelta(minutes=20, milliseconds=1)}, PASS),
         (AHEAD | {"last_advance_at": ago(minutes=4)}, PASS),
         (AHEAD | {"rebalance_timeout_ms": 2 * 3_600_000}, PASS),
         (AHEAD | {"history": "left_censored", "advances": 0}, UNKNOWN),

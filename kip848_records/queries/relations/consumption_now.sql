@@ -1,9 +1,9 @@
 -- What the commits of each owned partition show at capture: is it consumed? KIP-848 has no rule for it; the states are
 -- this project's (docs/reference/tables.md, commit_progress, has the facts).
 -- A partition stands still if its committed offset has not moved for need_ms: min_silence_ms, three times the longest time
--- between its advances ever, and three times its owner's rhythm, whichever is longest. min_silence_ms is the owner's
--- rebalance timeout (a member that works longer on a batch leaves the group), unless the audit or the check sets another
--- one. Only blocked_by_transaction and suspected say that something is wrong.
+-- between its advances ever (or from its acquisition to the first commit), and three times its owner's rhythm, whichever
+-- is longest. min_silence_ms is the owner's rebalance timeout (a member that works longer on a batch leaves the group),
+-- unless the audit or the check sets another one. Only blocked_by_transaction and suspected say that something is wrong.
 -- Messages wait (waits_since) if another group's owner committed a higher offset, or the topic was seen to end behind it. One
 -- look at the end (end_offset) just before the capture does not say for how long: messages_wait. lag: from the committed
 -- offset, or where the topic's log begins, to the end. is_committing: its owner goes on to commit this partition.
@@ -17,7 +17,9 @@ WITH
     GROUP BY offsets_partition, each.group_id, each.topic, each.partition
   ),
   history AS (
-    SELECT offsets_partition, group_id, incarnation, topic, partition, max(longest_step_ms) AS longest_step_ms
+    SELECT offsets_partition, group_id, incarnation, topic, partition,
+      -- The first commit says how long its client may take, too.
+      max(greatest(longest_step_ms, unix_millis(first_commit_at) - unix_millis(acquired_at))) AS longest_step_ms
     FROM commit_progress
     GROUP BY offsets_partition, group_id, incarnation, topic, partition
   ),
