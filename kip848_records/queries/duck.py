@@ -164,10 +164,13 @@ class DuckTables(Tables):
         """Return whether a name is that of a record type whose records can be decoded from the log."""
         from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE  # noqa: PLC0415 - few queries need it
         from kip848_records.queries.record_tables import DECODED  # noqa: PLC0415 - as above
+        from kip848_records.tables.registry import DEFAULT  # noqa: PLC0415 - as above
 
         if record == OFFSET_COMMIT_TABLE:
             lacking = [run.cluster for run in self.runs() if record not in run.table_versions]
             raise TablesError.no_offset_commits(self.shown, [each for each in lacking if cluster in {None, each}])
+        if record in DEFAULT:
+            raise TablesError.not_audited(self.location, record)
         if record in DECODED and "log" not in self._names:
             raise TablesError.not_audited(self.location, "log")
         return record in DECODED

@@ -5,6 +5,7 @@ The product is its own oracle: one engine for the other. `test_questions.py` kno
 
 import errno
 import json
+import shutil
 from datetime import UTC, datetime
 
 import pytest
@@ -110,6 +111,15 @@ def test_a_folder_without_tables(tmp_path):
     for folder in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(InputError, match="has no table audit_runs"):
             DuckTables(str(folder)).runs()
+
+
+def test_tables_of_an_older_version_lack_a_table(tmp_path):
+    """It did not exist yet: no answer without it would be whole."""
+    made_tables.write(tmp_path, "c", audit_runs=[{"run": 1}], group_state=[])
+    shutil.rmtree(tmp_path / "diagnosis")
+    with pytest.raises(InputError, match="has no table diagnosis") as raised:
+        DuckTables(str(tmp_path)).rows("SELECT * FROM diagnosis")
+    assert "audit the log again" in raised.value.hint
 
 
 def test_words_of_texts_and_comments_are_no_tables():
