@@ -34,8 +34,6 @@ PARAMETERS = {
     "run": 99,
     "longer_ms": 0,
     "captured": datetime(2100, 1, 1, tzinfo=UTC),
-    "from_ms": 0,
-    "until_ms": 4102444800000,
 }
 COOP = {"group": "coop", "partition": 1, "generation": 11}
 CONNECT = {"group": "connect-cluster", "partition": 1, "generation": 11}
@@ -64,7 +62,14 @@ OF_OTHERS = {"diagnosis_of_group": {"group": "churn"}, "regexes_now": {"group": 
 """Groups of the capture that have what a question asks for."""
 NOTHING_WRONG = {
     *("lost_records", "anomalies_of_group", "quarantine_of_group"),
-    *("long_transactions", "open_transactions", "transactions_of_group", "jumps_of_group", "handovers_of_group"),
+    *(
+        "long_transactions",
+        "open_transactions",
+        "transactions_of_group",
+        "jumps_of_group",
+        "handovers_of_group",
+        "topic_deletions",
+    ),
 }
 """Nothing is lost in a capture, nothing in it contradicts the protocol, and its transactions have ended."""
 NOTHING = {
