@@ -92,7 +92,7 @@ def written_to(broker: Broker, topics: tuple[str, ...]) -> Iterator[None]:
 def all_at_once(broker: Broker) -> Iterator[dict[int, int]]:
     """Let the groups have their trouble at once, and go on.
 
-    Yields the offsets that `set-back` had committed before it was set back, by partition.
+    Yields the offsets that `went-back` had committed before it was set back, by partition.
     """
     for topic in (TOPIC, GONE):
         make_topic(broker, topic, PARTITIONS)
@@ -109,7 +109,7 @@ def all_at_once(broker: Broker) -> Iterator[dict[int, int]]:
             readers["pauses"] = [reader("pauses")]
             readers["worker-dies"] = [reader("worker-dies"), reader("worker-dies")]
             readers["topic-goes"] = [reader("topic-goes", (TOPIC, GONE))]
-            readers["set-back"] = [reader("set-back")]
+            readers["went-back"] = [reader("went-back")]
             readers["hangs"] = [reader("hangs", **{"enable.auto.commit": "false"})]
             work = Transactions(broker, readers["hangs"][0])
             while any(len(each.read()) == 0 or each._read < READ_FIRST for of in readers.values() for each in of):
@@ -119,8 +119,8 @@ def all_at_once(broker: Broker) -> Iterator[dict[int, int]]:
         readers["worker-dies"][0].worker_dies()
         work.begin()
         done(broker.admin.delete_topics([GONE]))
-        before = set_back(broker, readers["set-back"][0])
-        reader("set-back").wait_for(PARTITIONS)
+        before = set_back(broker, readers["went-back"][0])
+        reader("went-back").wait_for(PARTITIONS)
         time.sleep(SILENT_S)
         yield before
 
@@ -128,7 +128,7 @@ def all_at_once(broker: Broker) -> Iterator[dict[int, int]]:
 def set_back(broker: Broker, member: Reader) -> dict[int, int]:
     """Let the only member of a group leave, and set the group back to the beginning with Kafka's tool."""
     member.leave()
-    group = "set-back"
+    group = "went-back"
     broker.command(RESET, "--group", group, "--reset-offsets", "--to-earliest", "--topic", TOPIC, "--execute")
     return {partition: offset for (_, partition), offset in member.read().items()}
 

@@ -10,13 +10,13 @@ from tests.broker.running import OFFSETS
 from tests.live.reading import GONE, PARTITIONS, TOPIC, all_at_once
 
 pytestmark = pytest.mark.slow
-GROUPS = {"reads-on", "pauses", "worker-dies", "topic-goes", "set-back", "hangs"}
+GROUPS = {"reads-on", "pauses", "worker-dies", "topic-goes", "went-back", "hangs"}
 TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
 
 
 @pytest.fixture(scope="module")
 def before(broker):
-    """The offsets of `set-back` before it was set back, while all groups have their trouble."""
+    """The offsets of `went-back` before it was set back, while all groups have their trouble."""
     with all_at_once(broker) as offsets:
         yield offsets
 
@@ -69,7 +69,7 @@ def test_its_segment_files(broker, before, ask, tmp_path):
     jumps = {(row["group_id"], row["topic"], row["partition"]): row for row in answers(printed, "jumps")}
     assert len(jumps) == 2 * PARTITIONS
     for partition, offset in before.items():
-        back = jumps["set-back", TOPIC, partition]
+        back = jumps["went-back", TOPIC, partition]
         assert (back["kind"], back["context"], back["amount"]) == ("back", "no_members", offset)
         lost = jumps["topic-goes", GONE, partition]
         assert (lost["kind"], lost["cause"]) == ("lost", "topic_deleted")
