@@ -14,10 +14,16 @@ CAPTURE = Path(__file__).parent / "captures" / "kafka-4.4.0-commits.tar.xz"
 SILENCE = "[diagnosis.not_consumed]\nmin_silence_seconds = 20\n"
 
 
-def options_of(folder, config=""):
-    """Unpack the capture; return the fields of options of its audit, with the limits of a configuration."""
+def unpacked(folder):
+    """Unpack the capture into a folder, and return that: `segments`, `topics.json`."""
     with tarfile.open(CAPTURE) as packed:
         packed.extractall(folder, filter="data")
+    return folder
+
+
+def options_of(folder, config=""):
+    """Unpack the capture; return the fields of options of its audit, with the limits of a configuration."""
+    unpacked(folder)
     (folder / "limits.toml").write_text(config)
     return {
         "sources": (str(folder / "segments"),),
@@ -29,7 +35,6 @@ def options_of(folder, config=""):
 
 def audited(folder, config="", **options):
     """Return the tables of its audit."""
-    run_audit(
-        None, AuditOptions(out=str(folder / "out"), cluster="c", **options_of(folder, config), **options), Watcher()
-    )
+    fields = {"out": str(folder / "out"), "cluster": "c"} | options_of(folder, config) | options
+    run_audit(None, AuditOptions(**fields), Watcher())
     return DuckTables(str(folder / "out"))

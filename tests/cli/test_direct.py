@@ -3,9 +3,7 @@
 import json
 import os
 import shutil
-import tarfile
 from html import unescape
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -21,9 +19,9 @@ from kip848_records.pipeline.options import AuditOptions
 from kip848_records.pipeline.progress import Progress
 from kip848_records.queries.duck import DuckTables
 from kip848_records.tables.errors import TablesError
+from tests.commits_of_a_broker import unpacked
 
 STUCK = "kafka-4.3.1"
-COMMITS = Path(__file__).parents[1] / "captures" / "kafka-4.4.0-commits.tar.xz"
 CACHED = "from the cache of "
 
 
@@ -82,8 +80,7 @@ class TestSameAnswers:
 
     def test_explain_with_commits(self, kip848, tmp_path):
         """Whether messages wait for a group shows in what the owners of other groups have committed."""
-        with tarfile.open(COMMITS) as packed:
-            packed.extractall(tmp_path, filter="data")
+        unpacked(tmp_path)
         log = [tmp_path / "segments", "--topics", tmp_path / "topics.json", "--offset-commits"]
         assert kip848("audit", *log, "--out", tmp_path / "out", "--quiet")[0] == 0
         for group in ("g-pause", "g-adminonly"):  # one of commits only

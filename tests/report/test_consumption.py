@@ -1,55 +1,31 @@
 """What explain says of offset commits: how far members have come, and the jumps of committed offsets."""
 
 import re
-import tarfile
-from pathlib import Path
 
 import pytest
 
-from kip848_records.pipeline.audit import run_audit
-from kip848_records.pipeline.names import read_topics_file
-from kip848_records.pipeline.options import AuditOptions
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.texts import completed, read
 from kip848_records.report.consumption import _STATES, committed_by_members, jumps
 from kip848_records.report.explain import explain
 from kip848_records.report.group_history import GroupHistory
 from tests import made_tables
-from tests.commits_of_a_broker import SILENCE
-from tests.commits_of_a_broker import audited as audited_with
-from tests.progress import Watcher
+from tests.commits_of_a_broker import SILENCE, audited
 from tests.report.test_widths import too_wide
 
-CAPTURE = Path(__file__).parents[1] / "captures" / "kafka-4.4.0-commits.tar.xz"
 KEY = {"group_id": "g", "group_type": "consumer", "topic": "t"}
 CAPTURED = 1_000_000_000
 
 
 @pytest.fixture(scope="module")
-def capture(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("capture")
-    with tarfile.open(CAPTURE) as packed:
-        packed.extractall(folder, filter="data")
-    return folder
-
-
-def audited(capture, out, *, offset_commits):
-    topics = read_topics_file(str(capture / "topics.json"))
-    sources = (str(capture / "segments"),)
-    options = AuditOptions(sources, str(out), cluster="c", topics=topics, offset_commits=offset_commits)
-    run_audit(None, options, Watcher())
-    return DuckTables(str(out))
-
-
-@pytest.fixture(scope="module")
-def tables(capture, tmp_path_factory):
-    return audited(capture, tmp_path_factory.mktemp("tables"), offset_commits=True)
+def tables(tmp_path_factory):
+    return audited(tmp_path_factory.mktemp("tables"))
 
 
 @pytest.fixture(scope="module")
 def silent(tmp_path_factory):
     """The tables of an audit for which 20 s without an advance are long."""
-    return audited_with(tmp_path_factory.mktemp("silent"), SILENCE)
+    return audited(tmp_path_factory.mktemp("silent"), SILENCE)
 
 
 def explained(tables, group):
@@ -138,8 +114,8 @@ def test_every_group_keeps_its_width(tables):
     assert {group: lines for group, text in texts.items() if (lines := too_wide(text))} == {}
 
 
-def test_without_commits_nothing_is_said_of_them(capture, tables, tmp_path):
-    bare = audited(capture, tmp_path, offset_commits=False)
+def test_without_commits_nothing_is_said_of_them(tables, tmp_path):
+    bare = audited(tmp_path, offset_commits=False)
     for group in ("g-pause", "g-reset"):
         said, kept = explained(bare, group), explained(tables, group)
         assert "ommitted offsets" not in said

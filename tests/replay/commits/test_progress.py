@@ -1,25 +1,20 @@
 """The offset commits of a broker, number by number, and whatever the chunks are in which they are read."""
 
-import tarfile
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
 
 from kip848_records.cli import main
 from kip848_records.replay.commits import progress
+from tests.commits_of_a_broker import unpacked
 
-CAPTURE = Path(__file__).parents[2] / "captures" / "kafka-4.4.0-commits.tar.xz"
 TABLES = ("commit_progress", "commit_jump", "consumption_stop")
 
 
 @pytest.fixture(scope="module")
 def capture(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("capture")
-    with tarfile.open(CAPTURE) as packed:
-        packed.extractall(folder, filter="data")
-    return folder
+    return unpacked(tmp_path_factory.mktemp("capture"))
 
 
 def audited(capture, out):
