@@ -262,7 +262,9 @@ def _run_info(run: TopicRun, staged: TopicRows, captured_at: Iterable[int | None
         kept_since_ms=last.kept_since_ms if last else None,
         names=tuple(name for name in names if name not in known),
         limits=options.limits,
-        offsets_retention_ms=_first(options.offsets_retention_ms, run.ends.offsets_retention_ms),
+        offsets_retention_ms=run.ends.offsets_retention_ms
+        if options.offsets_retention_ms is None
+        else options.offsets_retention_ms,
         end_offsets=options.end_offsets,
     )
 
@@ -282,10 +284,6 @@ def _dialect(run: TopicRun, rows: DataFrame | None) -> str:
     if asked != AUTO:
         return asked
     return KAFKA.name if rows is None else choose_dialect(run.log.engine, rows).name
-
-
-def _first(*values: int | None) -> int | None:
-    return next((value for value in values if value is not None), None)
 
 
 def _newest(times: Iterable[int | None]) -> int | None:

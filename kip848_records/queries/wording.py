@@ -40,6 +40,15 @@ CAUSES: Final = {
 }
 """The causes of epochs, generations and rebalances. A member that was fenced counts as expired."""
 
+LOSSES: Final = {
+    "group_expired": "it expired, and the group with it",
+    "group_deleted": "the group was removed with it",
+    "topic_deleted": "the topic was deleted",
+    "expired": "it expired",
+    "deleted": "a tool removed it",
+}
+"""Why a committed offset was removed, by `commit_jump.cause`: presumptions all."""
+
 HEALTH: Final = {
     "stuck": "stuck",
     "failing": "failing over time",

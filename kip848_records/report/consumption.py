@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from kip848_records.machine.paths import with_page_paths
+from kip848_records.queries.wording import LOSSES
 from kip848_records.report.terminal import count_text, lasting_text, time_text, wrapped, wrapped_lines
 from kip848_records.text import WIDTH, duration_text, printable, ranges_text
 
@@ -19,13 +20,6 @@ if TYPE_CHECKING:
 
 _PAGE: Final = "docs/consumption.md"
 _BY_MEMBER: Final = frozenset({"same_owner", "owner_change", "first_owner"})
-_CAUSES: Final = {
-    "group_expired": "it expired, and the group with it",
-    "group_deleted": "the group was removed with it",
-    "topic_deleted": "the topic was deleted",
-    "expired": "it expired",
-    "deleted": "a tool removed it",
-}
 _STATES: Final = {
     "progress": "; goes on",
     "too_short": "; too early to say",
@@ -124,15 +118,17 @@ def _state(row: Row) -> str:
         return f"; blocked: the transaction of producer {row.producer_id} is open"
     if row.evidence == "member_stopped":
         return "; suspected: all partitions of this member stopped, others go on"
-    most = "up to " if row.partitions > 1 else ""
-    waits = (
-        f"{printable(row.ahead_group)} has read {most}{count_text(row.ahead_by, 'offset')} more"
-        if row.ahead_group
-        else ""
-    )
+    waits = ahead_text(row.ahead_group, row.ahead_by, row.partitions)
     if row.state == "suspected":
         return f"; suspected: {waits or 'messages wait'}"
     return f"; {waits}" if waits else _STATES.get(row.state, "")
+
+
+def ahead_text(group_id: str | None, offsets: int, partitions: int) -> str:
+    """Return which group has read further than the owner of partitions, and by how much; empty without a group."""
+    if group_id is None:
+        return ""
+    return f"{printable(group_id)} has read {'up to ' if partitions > 1 else ''}{count_text(offsets, 'offset')} more"
 
 
 def _jump(row: Row) -> str:
@@ -140,7 +136,7 @@ def _jump(row: Row) -> str:
     before, after = row.before_offset, row.after_offset
     if row.kind == "lost":
         old = "" if row.age_ms is None else f", {duration_text(row.age_ms)} old"
-        return f"{before} was lost{old}: presumably {_CAUSES.get(row.cause, 'for another reason')}"
+        return f"{before} was lost{old}: presumably {LOSSES.get(row.cause, 'for another reason')}"
     if row.kind == "recreated":
         return f"{before} was of a topic that was created anew, {after} is of the new one: {_NOTHING_FOLLOWS}"
     if row.kind == "first_commit":

@@ -72,6 +72,10 @@ STRINGS, INTS = list_of(STRING), list_of(INT)
 CLUSTER = Column("cluster", STRING, "Name of the Kafka cluster, as given to the audit", required=True)
 PARTITION = Column("partition", INT, "Partition of __consumer_offsets", required=True)
 OFFSETS_PARTITION = replace(PARTITION, name="offsets_partition")
+TOPIC_PARTITION = (
+    Column("topic", STRING, "Topic name", required=True),
+    Column("partition", INT, "Partition of the topic", required=True),
+)
 """Beside `partition`, where that is one of a topic or a task."""
 OFFSET = Column("offset", BIGINT, "Offset of the record in its partition", required=True)
 LOGGED_AT = Column("timestamp", TIMESTAMP, "When the record was appended, by the coordinator's clock (UTC)")

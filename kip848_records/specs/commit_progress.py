@@ -9,11 +9,11 @@ from kip848_records.specs.columns import (
     BIGINT,
     GROUP,
     HISTORY,
-    INT,
     OFFSETS_PARTITION,
     REBALANCE_TIMEOUT,
     STRING,
     TIMESTAMP,
+    TOPIC_PARTITION,
     Column,
     TableSpec,
 )
@@ -24,8 +24,7 @@ OFFSETS_RETENTION_MS: Final = 7 * 24 * 60 * 60 * 1000
 COMMITTED_PARTITION: Final = (
     Column("group_type", STRING, "consumer, classic or streams; simple: a group of offset commits only"),
     OFFSETS_PARTITION,
-    Column("topic", STRING, "Topic name", required=True),
-    Column("partition", INT, "Partition of the topic", required=True),
+    *TOPIC_PARTITION,
 )
 
 WHO_IS_AHEAD: Final = (

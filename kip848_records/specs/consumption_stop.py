@@ -16,6 +16,7 @@ from kip848_records.specs.columns import (
     OFFSETS_PARTITION,
     STRING,
     TIMESTAMP,
+    TOPIC_PARTITION,
     Column,
     TableSpec,
 )
@@ -107,8 +108,7 @@ FOUND_STOP: Final = TableSpec(
         CLUSTER,
         GROUP_ID,
         OFFSETS_PARTITION,
-        Column("topic", STRING, "Topic name", required=True),
-        Column("partition", INT, "Partition of the topic", required=True),
+        *TOPIC_PARTITION,
         Column("offset", BIGINT, "As in `consumption_stop`", required=True),
         Column("committed_offset", BIGINT, "Committed offset at the stop", required=True),
         Column("member_id", STRING, "Owner when the rebalance began; null: none"),

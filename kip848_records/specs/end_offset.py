@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.specs.columns import BIGINT, CLUSTER, INT, STRING, TIMESTAMP, Column, TableSpec
+from kip848_records.specs.columns import BIGINT, CLUSTER, TIMESTAMP, TOPIC_PARTITION, Column, TableSpec
 
 END_OFFSET: Final = TableSpec(
     "end_offset",
@@ -13,8 +13,7 @@ END_OFFSET: Final = TableSpec(
     ("cluster", "topic", "partition"),
     (
         CLUSTER,
-        Column("topic", STRING, "Topic name", required=True),
-        Column("partition", INT, "Partition of the topic", required=True),
+        *TOPIC_PARTITION,
         Column("start_offset", BIGINT, "Offset at which its log begins; null: not asked"),
         Column("end_offset", BIGINT, "Offset of the next message", required=True),
         Column("asked_at", TIMESTAMP, "When it was asked (UTC)", required=True),

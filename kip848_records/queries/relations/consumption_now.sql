@@ -125,8 +125,8 @@ FROM (
 SELECT
   offsets_partition, group_id, incarnation, group_type, topic, partition, member_id, instance_id, client_id,
   acquired_at, acquired_offset, committed, last_commit_at, last_advance_at, silent_ms, min_silence_ms, need_ms,
-  waits_since, waits_ms, behind_since, end_offset, lag, end_offsets_at, is_committing, ahead_by, ahead_group, siblings_progressing, pending_since, producer_id,
-  captured_at,
+  waits_since, waits_ms, behind_since, end_offset, lag, end_offsets_at, is_committing, ahead_by, ahead_group,
+  siblings_progressing, pending_since, producer_id, captured_at,
   CASE
     WHEN history IN ('left_censored', 'censored') AND advances = 0 THEN 'unknown'
     WHEN silent_ms IS NULL OR silent_ms < 0 THEN 'unknown'

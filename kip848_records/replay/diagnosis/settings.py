@@ -259,11 +259,11 @@ RULES: Final[Mapping[str, str]] = {
     "two_applications": "For `together_seconds` members are there that share no topic, client id or host.",
     "task_restarts": "A connector or task moves `moves` times within `within_seconds`, and still does after "
     "`lasts_seconds`.",
-    "not_consumed": "The committed offset of an owned partition has not moved for `min_silence_seconds`, and for three "
-    "times as long as it, or any partition of its owner, usually does not move; and another group has read further, or "
-    "all partitions of its owner stopped.",
+    "not_consumed": "The committed offset of an owned partition has not moved for `min_silence_seconds`, three times "
+    "the longest time between its advances, and three times the usual time between its owner's commits; and another "
+    "group has read further, the topic ended further on before, or all partitions of its owner stopped at once.",
     "blocked_by_transaction": "An open transaction has written the committed offset of an owned partition, which has "
-    "not moved for as long as that of a partition must not move that is not consumed.",
+    "not moved for the smallest silence of not_consumed.",
     "offsets_lost": "Committed offsets were removed while their group lives on. That lasts until each of these "
     "partitions has a commit again, not at all if the topic was deleted, at most for `present_seconds`.",
     ACROSS_GROUPS: "`min_groups` groups, and `times` times as many as usual, begin a rebalance within a minute. It is "

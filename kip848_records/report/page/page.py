@@ -18,7 +18,7 @@ from kip848_records import __version__
 from kip848_records.expectations.results import PASS, UNKNOWN
 from kip848_records.kinds import KINDS
 from kip848_records.machine.paths import URI
-from kip848_records.queries.wording import HEALTH, causes_of, causes_text, member_states
+from kip848_records.queries.wording import HEALTH, LOSSES, causes_of, causes_text, member_states
 from kip848_records.report import words
 from kip848_records.report.migration import COMPARISON_LIMIT
 from kip848_records.report.page.alike import SILENT, alike
@@ -247,6 +247,7 @@ def _data(contents: Contents) -> dict[str, Any]:
         "alike": [alike_text(cluster) for cluster in clusters],
         "runbook": {pattern: entries()[pattern] for pattern in sorted(patterns & entries().keys())},
         "health": HEALTH,
+        "losses": LOSSES,
         "comparison": COMPARISON_LIMIT,
         "clockWentBack": CLOCK_WENT_BACK,
         "sections": {section.name: section.words for section in SECTIONS},

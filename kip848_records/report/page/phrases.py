@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CONNECT, KINDS
 from kip848_records.report.advice import JOIN_LEAVE_STORM, NEXT_ROUND, NOT_READY, WAITING_FOR_ASSIGNMENT, WORKER_DELAY
+from kip848_records.report.consumption import ahead_text
 from kip848_records.report.diagnosis import counted_text, pattern_text, subject_text
 from kip848_records.report.terminal import count_text, lasting_text, time_text
 
@@ -59,10 +60,7 @@ def not_consumed_text(row: Fields) -> str:
         return f"a transaction of producer {row['producer_id']} is open"
     if row["evidence"] == "member_stopped":
         return "all partitions of its owner stopped, other members go on"
-    if row["ahead_group"] is None:
-        return "messages wait"
-    up_to = "up to " if row["partitions"] > 1 else ""
-    return f"{row['ahead_group']} has read {up_to}{count_text(row['ahead_by'], 'offset')} more"
+    return ahead_text(row["ahead_group"], row["ahead_by"], row["partitions"]) or "messages wait"
 
 
 def alike_text(cluster: Alike) -> str:

@@ -154,10 +154,9 @@ const consumptionColumns = (group, view) => [
   { title: "Committed", kind: "number", cell: (row) => betweenText(row.least_committed, row.most_committed) },
   { title: "Progress", kind: "text", cell: (row) => ["suspected", "blocked_by_transaction"].includes(row.state) ? element("span", { class: row.state === "suspected" ? "warn" : "error" }, progressText(row)) : progressText(row) },
 ];
-const LOST_BECAUSE = { group_expired: "it expired with the group", group_deleted: "the group was deleted", topic_deleted: "the topic was deleted", expired: "it expired", deleted: "a tool removed it" };
 const JUMPS = { back: "back", ahead: "ahead", lost: "lost", restart_after_loss: "restart after a loss", recreated: "topic created anew", first_commit: "first commit" };
 /** Say what happened to committed offsets: lost, presumably the topic was deleted. */
-const jumpText = (row) => [JUMPS[row.kind] ?? plainly(row.kind), row.kind === "lost" && row.cause && `presumably ${LOST_BECAUSE[row.cause] ?? plainly(row.cause)}`, row.context === "no_members" && "while the group had no members"].filter(Boolean).join(", ");
+const jumpText = (row) => [JUMPS[row.kind] ?? plainly(row.kind), row.kind === "lost" && row.cause && `presumably ${data.losses[row.cause] ?? plainly(row.cause)}`, row.context === "no_members" && "while the group had no members"].filter(Boolean).join(", ");
 const JUMP_COLUMNS = [
   { title: "At (UTC)", isHead: true, kind: "time", cell: (row) => clockText(row.jumped_ms) },
   { title: "Partitions", kind: "id", cell: (row) => row.units },
