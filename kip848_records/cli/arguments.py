@@ -136,7 +136,7 @@ def add_capture(command: Parser) -> None:
         "--offsets-retention",
         type=duration_ms,
         metavar="TIME",
-        help="with offset commits: how long the brokers keep offsets that nobody commits again, such as 7d or 10080min "
+        help="with offset commits: how long the brokers keep an offset after its last commit, such as 7d or 10080min "
         "(default: what the broker of a live topic says, else 7d)",
     )
     command.add_argument(

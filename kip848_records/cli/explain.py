@@ -24,8 +24,8 @@ def add(commands: Commands) -> None:
         "explain",
         help="explain one group: what blocks it, its rebalances, its members, and who waits for whom",
         description="Explains one group from the tables of an audit, or from a log: its state, its rebalances and its "
-        "members. Of a log only this group is replayed; with --offset-commits all are, for what other groups have read "
-        "shows whether messages wait.",
+        "members. A log is replayed for this group only. With --offset-commits all groups are replayed, because what "
+        "others have read shows whether messages wait.",
     )
     add_tables(command)
     command.add_argument("named", nargs="?", metavar="GROUP", help="group id, in place of --group")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class EndOffset(NamedTuple):
-    """Where a partition of a topic of the groups ended at a time, ms since 1970; null fields are not known.
+    """Where a partition of a topic of the groups ended at a time, ms since 1970; a field that is not known is None.
 
     `start_offset`: where its log began. `earlier_offset`, `earlier_ms`: where it ended when the run before asked.
     """
@@ -36,7 +36,7 @@ class RunInfo:
     records decide. `names`: (topic id, topic, source) that are in no record. `limits`: those of the diagnosis that are
     not the defaults. `kept_since_ms`: retention removed rows that had ended before. `is_pruning`: the run only did
     that, without a read. `record_tables`: decoded records get their own tables. `offsets_retention_ms`: how long
-    brokers keep offsets that nobody commits again; None: nobody said. `end_offsets`: where topics ended before the run
+    brokers keep an offset after its last commit; None: not known. `end_offsets`: where topics ended before the run
     read the log.
     """
 

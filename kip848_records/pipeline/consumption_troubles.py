@@ -1,4 +1,4 @@
-"""The rows of `diagnosis` about committed offsets: what nobody consumes, what a transaction blocks, and what was lost.
+"""The rows of `diagnosis` about committed offsets: partitions that are not consumed, blocked by a transaction, or lost.
 
 `queries/relations/consumption_now.sql` and `lost_offsets.sql` have the rules. They need what other groups and open
 transactions show, so the replay of a group cannot apply them.

@@ -57,7 +57,7 @@ def audit_topic(engine: SparkEngine, live: LiveLog, options: AuditOptions, progr
             raise TablesError.cluster_of_copy(options.cluster, options.out)
         _check_same_options(before, options)
         progress.phase("asking", f"{live.name} where it ends")
-        # What is committed later may be of messages that came later.
+        # Asked before the log is read: a later commit may be of a message that was not there yet.
         topic_ends = with_earlier(options.end_offsets or _asked_ends(log, live, options), before.runs)
         ends = live.ends()
         check_captured_by(options.captured_ms, ends.at_ms)

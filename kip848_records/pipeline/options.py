@@ -29,7 +29,7 @@ class AuditOptions:
     records is no error. `kafka_config`: the file with the client's settings for a live topic. `checkpoint`: a folder;
     the topic is then read as a stream. `scratch`: a folder for intermediate files, which tables in a catalog need, and
     which no other audit uses at the same time. `limits`: those of the diagnosis that are not the defaults, from
-    `config.load_limits`. `offsets_retention_ms`: how long brokers keep offsets that nobody commits again; None: what
+    `config.load_limits`. `offsets_retention_ms`: how long brokers keep an offset after its last commit; None: what
     the broker of a live topic says.
     `end_offsets`: where the topics of the groups ended, from `end_offsets.read_end_offsets`; they need
     `offset_commits`. A live topic asks for them itself.

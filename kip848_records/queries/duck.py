@@ -51,7 +51,7 @@ _MACROS: Final = (
     "collect_list(item) AS coalesce(list(item) FILTER (item IS NOT NULL), [])",
     "collect_set(item) AS coalesce(list(DISTINCT item) FILTER (item IS NOT NULL), [])",
     "count_if(condition) AS count(CASE WHEN condition THEN 1 END)",
-    # Of an array of nulls Spark's text is empty.
+    # Spark returns an empty text for an array of nulls.
     (
         "array_join(items, separator) AS "
         "CASE WHEN items IS NOT NULL THEN coalesce(array_to_string(items, separator), '') END"

@@ -44,8 +44,8 @@ class ReplayInputs:
     it, if their partition has no time of its own. `partitions`: the coverage of each; the history of a missing one
     never counts as complete. `newest`: of each partition, the time of its newest record of any group, in ms since 1970.
     `offset_commits`: the log has offset commits, which rebalances are compared with. `limits`: those of the diagnosis
-    that are not the defaults. `offsets_retention_ms`: how long brokers keep offsets that nobody commits again; None:
-    nobody said.
+    that are not the defaults. `offsets_retention_ms`: how long brokers keep an offset after its last commit; None: not
+    known.
     """
 
     dialect: str

@@ -73,8 +73,8 @@ AUDIT_RUNS: Final = TableSpec(
         Column(
             "offsets_retention_ms",
             BIGINT,
-            "How long brokers keep offsets that nobody commits again, in ms: --offsets-retention, or the setting of "
-            "a broker; null: nobody said, so the causes of lost offsets assume 7 days",
+            "How long brokers keep an offset after its last commit, in ms: --offsets-retention, or the setting of a "
+            "broker; null: not known, so the causes of lost offsets assume 7 days",
         ),
         Column(
             "partitions",

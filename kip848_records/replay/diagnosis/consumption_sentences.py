@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 MEMBER_STOPPED: Final = "member_stopped"
 TOPIC_DELETED: Final = "topic_deleted"
-"""The cause of a loss that harms nobody: there is nothing left to read."""
+"""The cause of a loss without harm: there is nothing left to read."""
 
 _LOOK: Final = (
     "If it does not work on one long batch: look for a dead worker thread, a pause() without resume(), or a message "
@@ -21,7 +21,7 @@ _LOOK: Final = (
 
 
 def not_consumed(episode: Episode) -> Words:
-    """Return the words of `not_consumed`: a suspicion, for a client may work on one batch for long."""
+    """Return the words of `not_consumed`: a suspicion, because a client may work on one batch for long."""
     facts, one = episode.facts, episode.count == 1
     owner, what = who(episode.subject), some(facts["partitions"])
     if episode.probable_cause == MEMBER_STOPPED:

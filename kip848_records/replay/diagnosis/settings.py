@@ -211,7 +211,7 @@ SETTINGS: Final[Mapping[str, Mapping[str, LimitSetting]]] = {
     "blocked_by_transaction": {},
     "offsets_lost": {
         "present_seconds": _seconds(
-            "lost_for", "An audit each night tells a loss once. Less if the partitions are committed again before."
+            "lost_for", "A nightly audit reports a loss once. Set less if partitions are committed again sooner."
         ),
     },
     ACROSS_GROUPS: {

@@ -82,7 +82,7 @@ class Admin:
         return self._setting("TOPIC", name, _RETENTION)
 
     def offsets_retention_ms(self) -> int | None:
-        """Return how long a broker keeps offsets that nobody commits again; None if the user may not see that.
+        """Return how long a broker keeps an offset after its last commit; None if the user may not see that.
 
         All brokers should have one setting. The first that is known is asked.
         """

@@ -28,8 +28,8 @@ class Ends:
     begins. `high_watermarks`: by partition, always the end offset, requested before that: if the last stable offset is
     below it, a transaction is open. `delete_retention_ms`: how long the topic keeps tombstones; None if the user may
     not see its settings. `topic_names`: by topic id, of all topics that the user may see. `at_ms`: the driver's clock
-    just before the request for the offsets, ms since 1970. `offsets_retention_ms`: how long a broker keeps offsets that
-    nobody commits again; None if the user may not see its settings.
+    just before the request for the offsets, ms since 1970. `offsets_retention_ms`: how long a broker keeps an offset
+    after its last commit; None if the user may not see its settings.
     """
 
     topic_id: str
