@@ -30,13 +30,28 @@ audit-spark: $(SPARK) ## The same on Spark, by spark-submit, which takes Java: i
 		$(BUNDLED) --out out
 	@$(BIN)/kip848 report out --config conf/audit-demo.toml --out out/report.html
 
+# The cases of a file run on one worker, with what its fixtures made. Each worker has its own Spark and its own broker.
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+
 .PHONY: test
-test: lint ## Lint, then run the tests, on two cores: ten minutes
-	$(BIN)/pytest -m "not slow" -n 2 --dist loadfile --no-loadscope-reorder
+test: lint ## Lint, then run the tests without most of Spark, on two cores: 5 to 15 minutes, by the machine
+	$(PYTEST) -m "not (slow or nightly)"
+
+.PHONY: test-spark
+test-spark: $(READY) ## Run all tests with Spark
+	$(PYTEST) -m "spark and not nightly"
 
 .PHONY: test-slow
-test-slow: $(READY) ## Run the tests that take long: nights on a broker, kills, a cluster, every query on Spark
-	$(BIN)/pytest -m slow -n 2 --dist loadfile --no-loadscope-reorder
+test-slow: $(READY) ## Run the tests that take long: Spark, nights on a broker, kills, the page in a browser
+	$(PYTEST) -m "slow and not nightly"
+
+.PHONY: test-all
+test-all: lint ## Lint, then run what CI runs: make test, test-spark and test-slow in one: an hour
+	$(PYTEST) -m "not nightly"
+
+.PHONY: test-nightly
+test-nightly: $(READY) ## Run more seeds, kills, installs and fuzz: each day others, which they print
+	$(PYTEST) -m nightly
 
 .PHONY: lint
 lint: $(READY) ## Check style, types and layers

@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.errors import InputError, Kip848Error
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.captures import capture_limits
-from kip848_records.expectations.results import OFF, PASS, UNKNOWN, VIOLATION, WARN, Counts, Finding, Result, Verdict
-from kip848_records.expectations.sql import DETAIL, NAMES_BLOCKER, query
+from kip848_records.expectations.patterns import PATTERNS
+from kip848_records.expectations.results import (
+    OFF,
+    PASS,
+    UNKNOWN,
+    VIOLATION,
+    WARN,
+    Counts,
+    Finding,
+    NotApplicable,
+    Result,
+    Verdict,
+)
+from kip848_records.expectations.sql import ADVICE, DETAIL, NAMES_BLOCKER, query
+from kip848_records.kinds import kind_of
+from kip848_records.queries.needs import lacking
+from kip848_records.queries.texts import completed
+from kip848_records.replay.diagnosis.changed_limits import limits_of
+from kip848_records.replay.diagnosis.limits import ENABLED
 from kip848_records.report.blockers import blocked_groups
+from kip848_records.report.changed_limits import changed_limits
+from kip848_records.report.terminal import count_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Self
 
     from kip848_records.expectations import Expectation
     from kip848_records.expectations.files import Setting
+    from kip848_records.queries.needs import Need
     from kip848_records.queries.tables import Run, Tables
     from kip848_records.report.advice import Advice
 
 KEPT: Final = 1000
 """How many violations, and how many unknown results, are kept per expectation; all of them are counted."""
+
+_GROUPS: Final = completed("SELECT DISTINCT group_id FROM groups")
 
 
 def check(
@@ -40,30 +64,69 @@ def check(
     no tables of an audit, or none of that cluster, and if the SQL of an expectation of the user's fails. If that of one
     of this package fails, its result has the error.
     """
-    wanted = [each for each in expectations if _is_on(settings[each.name])]
-    runs = tables.chosen_runs(cluster)
+    wanted = [each for each in expectations if settings[each.name].is_on]
+    audited = [_Audited.of(tables, run) for run in tables.chosen_runs(cluster)]
     now = now or datetime.now(UTC)
-    results, advice = [], BlockerAdvice(tables)
+    results, kinds, advice = [], _GroupKinds(tables), BlockerAdvice(tables)
     for each in wanted:
+        setting = settings[each.name]
         found: dict[str, _Found] = {}
+        nothing: dict[str, NotApplicable] = {}
         faults: dict[str, Exception] = {}
-        for run in runs:
+        for of in audited:
+            name = of.run.cluster
+            if (unmet := _unmet(each, of.lacks)) is not None:
+                nothing[name] = unmet
+                continue
             try:
-                found[run.cluster] = _found(run.cluster, _evaluate(tables, run, each, settings[each.name], now), advice)
+                found[name] = _found(name, _evaluate(tables, of, each, setting, now), kinds, advice)
             except Kip848Error:
                 raise
             except Exception as error:  # noqa: BLE001 - the results of the other expectations stand
-                faults[run.cluster] = error
-        results.append(_result(each, settings[each.name], found, faults))
-    captured_at = {run.cluster: run.captured_at for run in runs}
-    limits = {run.cluster: capture_limits(tables, run.cluster) for run in runs}
+                faults[name] = error
+                continue
+            if not any(found[name].counts):
+                del found[name]
+                nothing[name] = _nothing(each, setting, of)
+        without = [text for of in audited if of.run.cluster in found for text in _without(each, of)]
+        results.append(_result(each, setting, found, nothing, faults, without))
+    captured_at = {of.run.cluster: of.run.captured_at for of in audited}
+    limits = {name: capture_limits(tables, name) for name in captured_at}
     return Verdict(tables.shown, captured_at, results, limits)
 
 
-def _evaluate(tables: Tables, run: Run, expectation: Expectation, setting: Setting, now: datetime) -> list[Any]:
+@dataclass(frozen=True)
+class _Audited:
+    """The last run over a cluster: the needs that it does not meet, and the groups without a pattern of the diagnosis.
+
+    `without`: by the name of a pattern, the ids of the groups for which the audit's configuration switches it off, with
+    a null if that is so for what concerns many groups.
+    """
+
+    run: Run
+    lacks: Mapping[str, Need]
+    without: Mapping[str, Sequence[str | None]]
+
+    @classmethod
+    def of(cls, tables: Tables, run: Run) -> Self:
+        without: dict[str, list[str | None]] = defaultdict(list)
+        changes = changed_limits(tables, run.cluster)
+        if any(each.name == ENABLED for each in changes):
+            for group_id in (None, *(row.group_id for row in tables.rows(_GROUPS, run.cluster))):
+                for pattern in limits_of(changes, group_id).off:
+                    without[pattern].append(group_id)
+        return cls(run, lacking(run), without)
+
+    def without_groups(self, expectation: Expectation) -> Sequence[str | None]:
+        """Return the groups in which an expectation about a pattern finds nothing, because nothing was looked for."""
+        return self.without.get(expectation.name, ()) if expectation in PATTERNS else ()
+
+
+def _evaluate(tables: Tables, of: _Audited, expectation: Expectation, setting: Setting, now: datetime) -> list[Any]:
     """Return the rows of `sql.query`."""
+    run = of.run
     try:
-        text, parameters = query(expectation, setting, KEPT)
+        text, parameters = query(expectation, setting, KEPT, of.without_groups(expectation))
         return tables.rows(text, run.cluster, **parameters, captured_at=run.captured_at, dialect=run.dialect, now=now)
     except Kip848Error:
         raise
@@ -75,8 +138,30 @@ def _evaluate(tables: Tables, run: Run, expectation: Expectation, setting: Setti
         raise InputError.bad_expectation(expectation.path or expectation.name, reason[:300]) from error
 
 
-def _is_on(setting: Setting) -> bool:
-    return any(each.severity != OFF for each in (setting, *setting.groups.values()))
+def _unmet(expectation: Expectation, lacks: Mapping[str, Need]) -> NotApplicable | None:
+    """Return why an audit cannot have what an expectation needs; None if it has it."""
+    for name in expectation.needs:
+        if name in lacks:
+            return NotApplicable(lacks[name].missing, lacks[name].way_out, name)
+    return None
+
+
+def _nothing(expectation: Expectation, setting: Setting, of: _Audited) -> NotApplicable:
+    """Return why an expectation that was evaluated had nothing to check."""
+    if of.without_groups(expectation):
+        return NotApplicable("the audit's configuration switches it off", f"see diagnosis.{expectation.name} there")
+    is_for_some = OFF in (setting.severity, *(each.severity for each in setting.groups.values()))
+    where = " in the groups that the configuration has it check" if is_for_some else ""
+    return NotApplicable(f"no {expectation.about}{where}")
+
+
+def _without(expectation: Expectation, of: _Audited) -> Iterator[str]:
+    """Yield what an expectation that was evaluated did not look for in a cluster, and why, in sentences."""
+    for name, text in expectation.without.items():
+        if name in of.lacks:
+            yield f"cluster {of.run.cluster}: {of.lacks[name].missing}: {text}"
+    if off := sum(each is not None for each in of.without_groups(expectation)):
+        yield f"cluster {of.run.cluster}: the audit's configuration switches it off for {count_text(off, 'group')}"
 
 
 class BlockerAdvice:
@@ -98,6 +183,26 @@ class BlockerAdvice:
         return replace(finding, member_id=advice.member_id, message=f"{finding.message}: {advice.sentence}")
 
 
+class _GroupKinds:
+    """The kinds of groups, read once for each cluster with a finding whose place takes their words."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._found: dict[str, dict[tuple[str | None, int | None], str]] = {}
+
+    def complete(self, finding: Finding) -> Finding:
+        """Return a finding with the kind of its group; unchanged if it names neither an epoch nor a member."""
+        if finding.group_epoch is None and finding.member_id is None:
+            return finding
+        cluster = finding.cluster
+        if cluster not in self._found:
+            rows = self._tables.rows("SELECT partition, group_id, group_type, protocol_type FROM group_state", cluster)
+            self._found[cluster] = {
+                (row.group_id, row.partition): kind_of(row.group_type, row.protocol_type) for row in rows
+            }
+        return replace(finding, kind=self._found[cluster].get((finding.group_id, finding.partition)))
+
+
 class _Found(NamedTuple):
     """The findings of an expectation in one cluster."""
 
@@ -106,15 +211,21 @@ class _Found(NamedTuple):
     unknown: Sequence[Finding]
 
 
-def _found(cluster: str, rows: Sequence[Any], advice: BlockerAdvice) -> _Found:
+def _found(cluster: str, rows: Sequence[Any], kinds: _GroupKinds, advice: BlockerAdvice) -> _Found:
     violations, unknown = (
-        [_finding(cluster, row, advice) for row in rows if row.verdict == verdict] for verdict in (VIOLATION, UNKNOWN)
+        [_finding(cluster, row, kinds, advice) for row in rows if row.verdict == verdict]
+        for verdict in (VIOLATION, UNKNOWN)
     )
     return _Found(_counts(rows), violations, unknown)
 
 
-def _result(
-    expectation: Expectation, setting: Setting, found: Mapping[str, _Found], faults: Mapping[str, Exception]
+def _result(  # noqa: PLR0913, PLR0917 - what is known of each cluster
+    expectation: Expectation,
+    setting: Setting,
+    found: Mapping[str, _Found],
+    nothing: Mapping[str, NotApplicable],
+    faults: Mapping[str, Exception],
+    without: Sequence[str],
 ) -> Result:
     """Return the result of an expectation from what it found in all clusters."""
     violations = [finding for each in found.values() for finding in each.violations]
@@ -132,6 +243,9 @@ def _result(
         unknown=[finding for each in found.values() for finding in each.unknown][:KEPT],
         by_cluster=by_cluster,
         faults=faults,
+        not_applicable=nothing,
+        without=without,
+        is_named=setting.is_named,
     )
 
 
@@ -143,6 +257,7 @@ def _counts(rows: Sequence[Any]) -> Counts:
     return Counts(total[PASS], errors, total[VIOLATION] - errors, total[UNKNOWN])
 
 
-def _finding(cluster: str, row: Any, advice: BlockerAdvice) -> Finding:  # noqa: ANN401 - a row of any query
-    finding = Finding(cluster=cluster, **{name: getattr(row, name) for name in DETAIL})
+def _finding(cluster: str, row: Any, kinds: _GroupKinds, advice: BlockerAdvice) -> Finding:  # noqa: ANN401 - a row of any query
+    finding = Finding(cluster, **{name: getattr(row, name) for name in DETAIL}, advice=getattr(row, ADVICE, None))
+    finding = kinds.complete(finding)
     return advice.complete(finding) if getattr(row, NAMES_BLOCKER, False) else finding

@@ -1,14 +1,13 @@
 """The configuration: a severity and limits for each expectation, and limits for each pattern of the diagnosis.
 
-The headers of the expectations' SQL files, and `replay/diagnosis/settings.py`, hold the defaults. A user's TOML file
-contains only the differences.
+The headers of the expectations' SQL files, and the patterns in `replay/diagnosis/`, hold the defaults. A user's TOML
+file contains only the differences.
 """
 
 from __future__ import annotations
 
 import tomllib
 from dataclasses import replace
-from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,20 +16,15 @@ from kip848_records.errors import InputError
 from kip848_records.expectations import EXPECTATIONS, load_expectations
 from kip848_records.expectations.files import LARGEST, SEVERITIES, Setting
 from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
-from kip848_records.replay.diagnosis.settings import (
-    ACROSS_GROUPS,
-    ALL_PATTERNS,
-    ENABLED,
-    SECONDS,
-    SETTINGS,
-    SHARE,
-)
+from kip848_records.replay.diagnosis.limits import ALL_PATTERNS, ENABLED, SECONDS, SHARE
+from kip848_records.replay.diagnosis.patterns import ACROSS_GROUPS, SETTINGS
+from kip848_records.text import similar_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kip848_records.expectations import Expectation
-    from kip848_records.replay.diagnosis.settings import LimitSetting
+    from kip848_records.replay.diagnosis.limits import Limit
 
 _TABLE: Final = "expectations"
 _GROUPS: Final = "groups"
@@ -67,7 +61,11 @@ def load_settings(path: str | None = None, expectations: Iterable[Expectation] =
     """
     known = {each.name: each for each in (*EXPECTATIONS, *expectations)}
     settings = {
-        name: Setting(each.severity, {limit: each.limits[limit].default for limit in each.limits})
+        name: Setting(
+            each.severity,
+            {limit: each.limits[limit].default for limit in each.limits},
+            is_named=each not in EXPECTATIONS,
+        )
         for name, each in known.items()
     }
     return settings if path is None else _merged(settings, path, known)
@@ -108,7 +106,7 @@ def _changed_limits(path: str, pattern: str, table: object) -> Iterator[ChangedL
             )
 
 
-def _limit(path: str, where: str, setting: LimitSetting | None, value: object) -> float:
+def _limit(path: str, where: str, setting: Limit[Any] | None, value: object) -> float:
     """Return the value of a limit of the diagnosis; `setting`: None if it switches the pattern on or off.
 
     Raises InputError if the value does not fit its unit.
@@ -160,14 +158,14 @@ def _setting(path: str, where: str, table: object, expectation: Expectation, bas
         place = f"{where}.{_GROUPS}.{pattern!r}"
         _check_names(path, place, _table(path, place, group_table), ("severity", *expectation.limits))
         groups[pattern] = _setting(path, place, group_table, expectation, replace(changed, groups={}))
-    return replace(changed, groups=groups)
+    return replace(changed, groups=groups, is_named=True)
 
 
 def _check_names(path: str, where: str, found: Iterable[str], known: Iterable[str]) -> None:
     names = list(known)
     for name in found:
         if name not in names:
-            near = get_close_matches(name, names, n=1)
+            near = similar_names(name, names)
             meant = f"did you mean {near[0]}?" if near else f"it may have {', '.join(names)}"
             meant += "; an id with dots needs quotes" if f".{_GROUPS}." in where else ""
             raise InputError.bad_config(path, f"{where} has no {name!r}: {meant}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from kip848_records.text import printable
+from kip848_records.text import printable, similar_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,9 +44,11 @@ class InputError(Kip848Error):
     """An argument or an input that cannot be used."""
 
     @classmethod
-    def path_not_found(cls, path: str) -> Self:
-        """Nothing exists at `path`."""
-        return cls(f"there is nothing at {path}", f"expected {_SOURCES}")
+    def path_not_found(cls, path: str, beside: Iterable[str] = (), *, or_tables: bool = False) -> Self:
+        """Nothing exists at `path`. `beside`: the names in its folder. `or_tables`: those of an audit would do, too."""
+        expected = f"expected {'the folder of the tables of an audit, or a log: ' if or_tables else ''}{_SOURCES}"
+        near = similar_hint(path.rstrip("/").rpartition("/")[2], beside)
+        return cls(f"there is nothing at {path}", near or expected)
 
     @classmethod
     def empty_folder(cls, path: str) -> Self:
@@ -98,11 +100,11 @@ class InputError(Kip848Error):
         )
 
     @classmethod
-    def mixed_folders(cls, path: str) -> Self:
+    def mixed_folders(cls, path: str, folders: Iterable[str]) -> Self:
         """Spark reads folder names with `=` as partition columns, which the other folders do not have."""
         return cls(
-            f"{path} holds folders that cannot be read together",
-            "pass a folder that holds one dump only; several sources are read as copies of one log",
+            f"{path} holds folders that cannot be read together: {', '.join(sorted(folders))}",
+            "pass one of them; several sources are read as copies of one log",
         )
 
     @classmethod
@@ -137,6 +139,14 @@ class InputError(Kip848Error):
         return cls(
             f"{path} cannot be read: {reason}",
             "read it as a user with permission, or copy it to a folder of your own",
+        )
+
+    @classmethod
+    def became_shorter(cls, path: str) -> Self:
+        """A broker that follows another leader truncates its log."""
+        return cls(
+            f"{path} cannot be read: it became shorter meanwhile, as its broker truncated it",
+            "read it again, or copy the log first",
         )
 
     @classmethod
@@ -211,11 +221,6 @@ class InputError(Kip848Error):
             f"{path} is not an expectation: {reason}",
             "see docs/reference/expectations.md for the functions and relations that its SQL may use",
         )
-
-    @classmethod
-    def checkpoint_of_copy(cls) -> Self:
-        """`--checkpoint` was passed for a copy: only a stream has a checkpoint."""
-        return cls("--checkpoint is for a live topic", "omit it for a copy of the log")
 
     @classmethod
     def captured_before_its_end(cls, captured_at: datetime, newest: datetime) -> Self:

@@ -55,6 +55,7 @@ class Kind(NamedTuple):
     same unit, and no member waits until another one revokes it. `has_tasks`: its units are tasks, in roles.
     `delays_lost_units`: the leader waits for a lost member before others get its units. `keeps_absent_members`: static
     members that are absent keep their units. `migrates`: the group can become a classic one or a consumer group.
+    `commits`: members commit offsets of the units that they have.
     `first_release`: Kafka's first release with this kind. `owned`: what the page lists for each member, as pairs of
     role and title, under `owned_title`.
     """
@@ -77,6 +78,7 @@ class Kind(NamedTuple):
     delays_lost_units: bool = False
     keeps_absent_members: bool = True
     migrates: bool = False
+    commits: bool = True
     first_release: str = "4.0"
     owned: Sequence[tuple[str | None, str]] = ()
     owned_title: str = ""
@@ -140,6 +142,7 @@ _CONNECT: Final = _CLASSIC._replace(
     page="docs/groups/connect.md",
     delays_lost_units=True,
     migrates=False,
+    commits=False,
 )
 _SHARE: Final = Kind(
     name=SHARE,
@@ -162,6 +165,7 @@ _SHARE: Final = Kind(
     page="docs/groups/share.md",
     hides_rebalances=True,
     shares_units=True,
+    commits=False,
     keeps_absent_members=False,
     first_release="4.1",
     owned=((None, "Partitions"),),
@@ -202,6 +206,7 @@ _SIMPLE: Final = Kind(
     step="epoch",
     has_epochs=False,
     keeps_absent_members=False,
+    commits=False,
 )
 
 KINDS: Final[Mapping[str, Kind]] = {

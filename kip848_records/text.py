@@ -6,6 +6,8 @@ And the patterns by which people name several groups.
 from __future__ import annotations
 
 import re
+import shlex
+from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +16,10 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 80
 """The columns of an answer where no terminal says how many it has."""
+
+_MOST_SIMILAR = 3
+_LEAST_RATIO = 0.6
+_SHORTEST_PART = 3
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
 
@@ -56,6 +62,37 @@ def duration_text(millis: int | None) -> str:
         return f"{millis // _SECOND}{f'.{tenth}' if tenth else ''} s"
     units = ((millis // _DAY, "d"), (millis // _HOUR % 24, "h"), (millis // _MINUTE % 60, "min"))
     return " ".join([f"{count} {unit}" for count, unit in (*units, (millis // _SECOND % 60, "s")) if count][:2])
+
+
+def similar_names(name: str, names: Iterable[str]) -> list[str]:
+    """Return at most three of the names that somebody may have meant, the nearest first, in whatever case.
+
+    A name of which `name` is a part, such as an id without its prefix, comes after names that differ in a few letters.
+    """
+    wanted = name.casefold()
+    matcher = SequenceMatcher(b=wanted)
+    ranked = []
+    for each in dict.fromkeys(names):
+        other = each.casefold()
+        matcher.set_seq1(other)
+        is_near = matcher.real_quick_ratio() >= _LEAST_RATIO and matcher.quick_ratio() >= _LEAST_RATIO
+        ratio = matcher.ratio() if is_near else 0.0
+        if ratio >= _LEAST_RATIO:
+            ranked.append((-ratio, each))
+        elif len(wanted) >= _SHORTEST_PART and wanted in other:
+            ranked.append((-len(wanted) / len(other) / 2, each))
+    return [each for _, each in sorted(ranked)[:_MOST_SIMILAR]]
+
+
+def quoted(name: str) -> str:
+    """Return a name as a shell takes it."""
+    return shlex.quote(printable(name))
+
+
+def similar_hint(name: str, names: Iterable[str]) -> str | None:
+    """Return the similar names as a hint, `similar: a, 'b c'`, as a shell takes them; None if there is none."""
+    found = similar_names(name, names)
+    return f"similar: {', '.join(quoted(each) for each in found)}" if found else None
 
 
 def matches(pattern: str, group_id: str) -> bool:

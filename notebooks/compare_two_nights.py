@@ -30,6 +30,7 @@ import pandas as pd
 import plotly.express as px
 
 from kip848_records.queries.engines import open_tables
+from kip848_records.queries.texts import plain
 from kip848_records.times import utc_text
 
 
@@ -112,7 +113,7 @@ if ENDS["before"] >= ENDS["after"]:
 
 STATES = """
 SELECT states.group_id, CASE WHEN began_at IS NULL THEN state ELSE 'rebalancing' END AS state,
-    coalesce(began_at, since) AS since
+    coalesce(began_at, since) AS since, is_rebalancing(state) OR began_at IS NOT NULL AS is_stuck
 FROM (
     SELECT group_id, max_by(state, (incarnation, from_offset)) AS state,
         max_by(from_at, (incarnation, from_offset)) AS since
@@ -123,15 +124,16 @@ FROM (
 LEFT JOIN (
     SELECT group_id, min(began_at) AS began_at
     FROM rebalance
-    WHERE group_type IN ('classic', 'share') AND began_at <= :at AND (outcome = 'open' OR ended_at > :at)
+    WHERE hides_rebalances(group_type) AND began_at <= :at AND (outcome = 'open' OR ended_at > :at)
     GROUP BY group_id
 ) AS hidden ON hidden.group_id = states.group_id
 ORDER BY states.group_id
 """
+STATES = plain(STATES)  # fills in which states and kinds rebalance, as in the package's own questions
 ORDER = ["newly not converged", "still not converged", "unknown", "converged again", "new group", "gone", "as before"]
-before, after = (ask(night, STATES).rename(columns={"state": night}) for night in NIGHTS)
+before, after = (ask(night, STATES).rename(columns={"state": night, "is_stuck": f"{night}_stuck"}) for night in NIGHTS)
 stuck = before.drop(columns="since").merge(after, "outer", "group_id")
-is_stuck = {night: stuck[night].isin(["Assigning", "Reconciling", "NotReady", "rebalancing"]) for night in NIGHTS}
+is_stuck = {night: stuck[f"{night}_stuck"].eq(True) for night in NIGHTS}  # noqa: FBT003 - absent groups are not
 stuck["change"] = np.select(
     [
         (stuck.before == "unknown") | (stuck.after == "unknown"),

@@ -67,7 +67,8 @@ print(f"Cluster {cluster}, as of {utc_text(run.captured_at)}")
 # MAGIC is made to come and go. A row with `explained_by` follows from another row of the group.
 # MAGIC
 # MAGIC **What to see:** an `error` costs the group a tenth of its work or more, or two processes fight for one
-# MAGIC instance id. `sentence` says what happens, `next_step` what to do first.
+# MAGIC instance id. `sentence` says what happens, `next_step` what to do first. The last lines say what the audit
+# MAGIC did not look for: without `--offset-commits`, whether members consume what they own.
 
 # COMMAND ----------
 
@@ -81,6 +82,11 @@ now = opened.arrow(NOW, cluster).to_pandas()
 display(now)
 for row in now.itertuples():
     print(f"{row.severity}: {row.group_id or 'several groups'}: {row.sentence}\n    {row.next_step}")
+if now.empty:
+    groups = opened.arrow("SELECT count(*) AS n FROM group_state", cluster)["n"][0].as_py()
+    print(f"Nothing is known to be wrong now ({groups:,} groups looked at)")
+for missing in questions()["diagnosis"].missing(run):
+    print(missing)
 
 # COMMAND ----------
 

@@ -1,13 +1,16 @@
 """Commands in processes of their own, as a user starts them, and the processes that they start."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
+from typing import Any, NamedTuple
 
 from tests import users
 
@@ -15,6 +18,40 @@ PROGRAM = "import sys; from kip848_records.command import main; sys.exit(main())
 
 WITH_WORKERS = f"from kip848_records.engines.embedded import files; files.BYTES_OF_ONE_PROCESS = 1 << 20; {PROGRAM}"
 """The same, but worker processes read files of a few megabytes too: as those of large logs."""
+
+ANSWERS = """
+import io, json, sys
+from contextlib import redirect_stderr, redirect_stdout
+from kip848_records.command import main
+
+answers = []
+for sys.argv[1:] in json.load(sys.stdin):
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as said:
+        try:
+            code = main()
+        except SystemExit as end:
+            code = end.code
+    answers.append((code, out.getvalue(), said.getvalue()))
+print(json.dumps(answers))
+"""
+"""Runs the command lines on stdin one after the other; imports then take their time once. See `answers`."""
+
+
+class Answer(NamedTuple):
+    """What a command did: its exit code, and what it printed on stdout and stderr."""
+
+    code: int
+    out: str
+    said: str
+
+
+def answers(python: object, lines: Iterable[Sequence[object]], setup: str = "", **process: Any) -> list[Answer]:
+    """Return what command lines do in one process of an interpreter, behind a setup; `process`: as `subprocess.run`."""
+    given = json.dumps([[str(word) for word in line] for line in lines])
+    command = [str(python), "-c", setup + ANSWERS]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, **process)
+    assert done.returncode == 0, done.stderr
+    return [Answer(*each) for each in json.loads(done.stdout)]
 
 
 @contextmanager
@@ -56,19 +93,34 @@ def messages(said: str) -> list[str]:
 
 def processes_of(session: int) -> list[int]:
     """Return the processes of a session that have not ended."""
-    found = []
+    return [process for process, _ in _of_session(session)]
+
+
+def used(session: int) -> float:
+    """Return the CPU seconds of a session's processes up to now, with those of their children that have ended."""
+    ticks = sum(sum(map(int, fields[11:15])) for _, fields in _of_session(session))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def ended_children() -> float:
+    """Return the CPU seconds of all children of this process that have ended, and of their own children."""
+    of_all = getrusage(RUSAGE_CHILDREN)
+    return of_all.ru_utime + of_all.ru_stime
+
+
+def _of_session(session: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the processes of a session that have not ended, with the fields of `/proc/ID/stat` from the state on."""
     for file in Path("/proc").glob("[0-9]*/stat"):
         try:
-            state, _, _, of, *_ = file.read_text().rpartition(")")[2].split()
+            fields = file.read_text().rpartition(")")[2].split()
         except OSError:  # it ended meanwhile
             continue
-        if int(of) == session and state != "Z":
-            found.append(int(file.parent.name))
-    return found
+        if int(fields[3]) == session and fields[0] != "Z":
+            yield int(file.parent.name), fields
 
 
-def eventually(condition: Callable[[], object], within_s: float = 10) -> object:
-    """Wait until a condition holds; return its last value."""
+def eventually(condition: Callable[[], object], within_s: float = 60) -> object:
+    """Wait until a condition holds; return its last value. On a busy machine a moment may be long."""
     end = time.monotonic() + within_s
     while not (value := condition()) and time.monotonic() < end:
         time.sleep(0.01)

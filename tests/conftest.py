@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -10,12 +11,17 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from hypothesis import strategies
+from xdist.scheduler import LoadFileScheduling
 
 from kip848_records.spark.session import get_session
+from tests import seeds
 from tests.broker.running import running_broker
+from tests.budget import Budget
 from tests.downloads import UnavailableError
 from tests.equal_rows import differences
-from tests.sessions import CLASSIC, CONNECT, ON_BOTH, QUICK_ON_BOTH, connected, kind_of, mode
+from tests.isolation import Isolation
+from tests.sessions import CLASSIC, CONNECT, connected, kind_of, mode
 
 _HERE = Path(__file__).parent
 _CAPTURES = sorted(oracle.parent for oracle in (_HERE / "captures").glob("*/oracle"))
@@ -35,14 +41,64 @@ hypothesis.settings.register_profile("no deadline", deadline=None)
 hypothesis.settings.load_profile("no deadline")
 
 
+def pytest_addoption(parser):
+    parser.addoption("--cpu", type=int, default=0, metavar="N", help="print the CPU s of folders, and of N cases")
+
+
+def pytest_configure(config):
+    seeds.share_with_workers()
+    heed_interrupts()
+    config.pluginmanager.register(Budget(config))
+    config.pluginmanager.register(Isolation())
+
+
+# The files of `make test` that run on Spark: one worker takes them all, so that there is one JVM.
+IN_ONE_JVM = {
+    "tests/engines/test_equal_audits.py",
+    "tests/queries/test_both_engines.py",
+    "tests/sources/test_on_spark.py",
+    "tests/spark/test_session.py",
+}
+
+
+class ByFile(LoadFileScheduling):
+    """Gives a worker whole files, and one of them all that are in `IN_ONE_JVM`."""
+
+    def _split_scope(self, nodeid):
+        file = super()._split_scope(nodeid)
+        return "in one JVM" if file in IN_ONE_JVM else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return ByFile(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def heed_interrupts():
+    """Take Ctrl-C as Python does, also where this run was started with SIGINT ignored.
+
+    Shells without job control ignore it for what runs in the background (`make test &`), and so do some CI agents.
+    Each program that a test starts would inherit this, and Python then installs no handler: nothing could be
+    interrupted.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 # In continuous integration a skipped test is a failed one: without a broker, Kafka's definitions, a browser or a schema
 # the run would be green, and have compared nothing. `.ci/run` sets it; a laptop keeps its skips.
 MUST_RUN = "KIP848_TESTS_MUST_RUN"
 
 
+def pytest_report_header():
+    return seeds.how_to_repeat()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
     report = yield
+    if report.failed and any(map(item.get_closest_marker, ("daily", "nightly"))):
+        report.sections.append(("Another seed each day", seeds.how_to_repeat()))
     return report if item.get_closest_marker("not_everywhere") else _failed_if_skipped(report)
 
 
@@ -65,9 +121,15 @@ def pytest_assertrepr_compare(op, left, right):
 
 
 # What a test needs, by the fixtures that bring it: `-m "not spark"` leaves out what starts a JVM.
-MARKS = {"spark": {"spark", "classic", "connect"}, "broker": {"broker"}, "browser": {"chromium"}}
+MARKS = {
+    "spark": {"spark", "classic", "connect"},
+    "broker": {"broker"},
+    "browser": {"chromium"},
+    "process": {"wheel"},
+}
 
 
+@pytest.hookimpl(tryfirst=True)  # `-m` goes by these marks
 def pytest_collection_modifyitems(items):
     for item in items:
         for mark, fixtures in MARKS.items():
@@ -76,20 +138,29 @@ def pytest_collection_modifyitems(items):
         # A test that runs on each engine asks for a session only on the turn of Spark.
         if hasattr(item, "callspec") and any(str(value) == "spark" for value in item.callspec.params.values()):
             item.add_marker("spark")
-
-
-def pytest_generate_tests(metafunc):
-    module = metafunc.module.__name__
-    if module in ON_BOTH and "spark" in metafunc.fixturenames:
-        marks = () if module in QUICK_ON_BOTH else pytest.mark.slow
-        kinds = [CLASSIC, pytest.param(CONNECT, marks=marks)]
-        metafunc.parametrize("spark", kinds, indirect=True, scope="session")
+        if getattr(item.obj, "is_hypothesis_test", False):
+            item.fixturenames.append("hypothesis_is_ready")
+        names = {mark.name for mark in item.iter_markers()}
+        if names & {"spark", "broker", "browser"} and not names & {"essential", "nightly"}:
+            item.add_marker("slow")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     with mode(kind_of(item)):
         return (yield)
+
+
+@pytest.fixture(scope="session")
+def hypothesis_is_ready():
+    """In a new clone Hypothesis looks for constants in all modules, and makes a table of characters: no case's cost."""
+
+    @hypothesis.settings(max_examples=1, database=None)
+    @hypothesis.given(strategies.text(), strategies.integers())
+    def draw(text, number):
+        """Draw once."""
+
+    draw()
 
 
 @pytest.fixture
@@ -102,7 +173,7 @@ def engine():
 
 @pytest.fixture(scope="session")
 def spark(request, classic):
-    """A session; in the modules of `tests.sessions.ON_BOTH` one of each kind, one after the other."""
+    """A session; tests with the mark `tests.sessions.BOTH` get one of each kind, one after the other."""
     return request.getfixturevalue("connect") if getattr(request, "param", CLASSIC) == CONNECT else classic
 
 
@@ -116,8 +187,8 @@ def connect(classic):
 def classic():
     """The session in the process of the JVM: for what writes Delta tables, too."""
     arguments = f'--driver-java-options "{QUICK_JAVA}" {_INTERPRETED} pyspark-shell'
-    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", arguments)
-    with mode(CLASSIC):
+    with mode(CLASSIC), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_SUBMIT_ARGS", arguments)
         session = get_session("kip848-tests")
     yield session
     session.stop()
@@ -129,31 +200,33 @@ def captures():
     return _HERE / "captures"
 
 
+def made_once(tmp_path_factory, name, make):
+    """Return what a function makes in a new folder: the worker that asks first calls it, and the others wait."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    made = folder / f"{name}.pickle"
+    with (folder / f"{name}.lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        if not made.exists():
+            made.write_bytes(pickle.dumps(make(folder / name)))
+    return pickle.loads(made.read_bytes())  # noqa: S301 - our own
+
+
 @pytest.fixture(scope="session")
 def large_copies(tmp_path_factory):
     """Two copies of a log that worker processes replay."""
-    from tests import large_copies  # noqa: PLC0415 - only slow tests simulate
+    from tests.large_copies import make  # noqa: PLC0415 - only slow tests simulate
 
-    return large_copies.make(tmp_path_factory.mktemp("copies"))
+    return made_once(tmp_path_factory, "copies", make)
 
 
 @pytest.fixture(scope="session")
 def audits(tmp_path_factory):
-    """All captures, audited without Spark and with everything on: clusters beside each other, with odd names.
-
-    By the worker that asks first; the others wait for it.
-    """
+    """All captures, audited without Spark and with everything on: clusters beside each other, with odd names."""
     from tests.audits import audit_captures  # noqa: PLC0415 - with all of the package: most tests need a part
 
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    audited = folder / "audited"
-    with (folder / "lock").open("w") as lock:
-        flock(lock, LOCK_EX)
-        if not audited.exists():
-            audited.write_bytes(pickle.dumps(audit_captures(_CAPTURES, folder / "audits")))
-    return pickle.loads(audited.read_bytes())  # noqa: S301 - our own
+    return made_once(tmp_path_factory, "audits", lambda folder: audit_captures(_CAPTURES, folder))
 
 
 @pytest.fixture(scope="session")

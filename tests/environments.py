@@ -6,6 +6,7 @@ They are made without pip and a network: of the packages of this environment, th
 import subprocess
 import sys
 import venv
+from collections.abc import Iterable, Sequence
 from email.parser import BytesParser
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
@@ -15,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests import users
+from tests.commands import Answer, answers
 
 EXTRAS = ("spark", "notify", "docs")
 
@@ -40,6 +42,10 @@ class Environment:
                 if not link.exists():
                     link.symlink_to(distribution(name).locate_file(file))
         (self.site / "others.pth").write_text(str(links))
+
+    def answers(self, lines: Iterable[Sequence[object]], cwd: Path | None = None) -> list[Answer]:
+        """Return what `kip848` does with some lines of arguments, in one process of the environment."""
+        return answers(self.programs / "python", lines, env=users.environment(), cwd=cwd or self.programs)
 
     def run(self, *words: object, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a program of the environment, in its own folder: Python would take modules from where it is started."""

@@ -1,5 +1,7 @@
 """Compares the decoder and the segment reader with plain ones on random and damaged inputs, on all cores: `make fuzz`.
 
+Payloads of clients have no plain reader: they are read, or refused.
+
 Run it as `python tests/fuzz.py [--minutes N] [--seed S] [--inputs N]`. Inputs follow from the seed alone. What fails is
 cut down to a few inputs and printed, with the command that repeats it; the exit code is then 1.
 """
@@ -30,7 +32,7 @@ from tests.fuzz_cases import CASES, Case
 from tests.memory import peak_memory
 from tests.protocol.comparisons import shown
 
-TURN = {"messages": 20, "records": 8, "json": 2, "segments": 120}
+TURN = {"messages": 20, "records": 8, "json": 2, "payloads": 8, "segments": 120}
 """Cases of each kind, one kind after the other."""
 
 CPU_SECONDS = 2.0  # that any input may take: a hundred times what the largest do

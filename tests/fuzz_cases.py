@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
 from kip848_records.protocol.messages import DIALECTS, KAFKA
+from kip848_records.replay.classic.streams_assignor import read_task_assignment
+from kip848_records.replay.connect import workers
+from kip848_records.replay.numbers import PartitionNumbers
 from tests.protocol.comparisons import compare_json, compare_messages, compare_records
 from tests.protocol.damage import TELLING, mutate
 from tests.protocol.layouts import LAYOUTS
@@ -34,6 +40,7 @@ BATCH = 500
 SIZES = (1, 7, 40, BATCH, BATCH, BATCH, BATCH)
 """Few rows are walked otherwise than many."""
 
+LONGEST_REASON = 300  # characters: a reason names no bytes
 SHORT = 400  # bytes: long messages cost much and show little more
 NAMES = list(DIALECTS)
 
@@ -166,6 +173,46 @@ def damaged(rng: random.Random, data: bytes) -> bytes | None:
             return mutate(rng, data, data)
 
 
+# --- what clients put into classic groups ---
+
+
+def payload_case(rng: random.Random) -> Case:
+    """Bytes of Streams' assignor and of Connect's workers: they are read, or refused as what they are not."""
+    whole = task_assignments()
+    read = rng.choice((read_task_assignment, read_worker_assignment, read_worker_subscription))
+    payloads = [mutate(rng, rng.choice(whole), rng.choice(whole)) for _ in range(rng.choice(SIZES))]
+
+    def check(items: list[bytes]) -> int:
+        return sum(is_read(read, payload) for payload in items)
+
+    return Case(read.__name__, payloads, check)
+
+
+def is_read(read: Callable[[bytes], object], payload: bytes) -> bool:
+    try:
+        read(payload)
+    except ValueError as error:
+        reason = str(error)
+    else:
+        return True
+    assert len(reason) < LONGEST_REASON, reason
+    return False
+
+
+def read_worker_assignment(payload: bytes) -> object:
+    return workers.read_assignment(payload, PartitionNumbers())
+
+
+def read_worker_subscription(payload: bytes) -> object:
+    return workers.read_subscription(payload, PartitionNumbers())
+
+
+@cache
+def task_assignments() -> list[bytes]:
+    with gzip.open(Path(__file__).parent / "vectors/streams-assignor/kafka-4.4.0.jsonl.gz", "rt") as lines:
+        return [bytes.fromhex(json.loads(line)["payload"]) for line in lines]
+
+
 # --- segments ---
 
 
@@ -202,6 +249,7 @@ CASES: dict[str, Callable[[random.Random], Case]] = {
     "messages": message_case,
     "records": record_case,
     "json": json_case,
+    "payloads": payload_case,
     "segments": segment_case,
 }
 """What makes a case of each kind out of random numbers."""

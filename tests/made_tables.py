@@ -1,11 +1,15 @@
 """Tables of an audit that never was: rows name only what matters."""
 
+import json
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import deltalake
 import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import Schema
 from pyspark.sql import DataFrame, SparkSession
 
 from kip848_records.kinds import CONSUMER
@@ -45,17 +49,45 @@ def write(out: Path, cluster: str, **tables: Rows) -> None:
         tables = {
             "diagnosis": (),
             "member_assignment": (),
+            "membership": (),
             "open_transaction": (),
             "commit_progress": (),
             "commit_jump": (),
             "end_offset": (),
+            "partition_content": (),
+            "regex_resolution": (),
+            "latest_state": (),
         } | tables  # summary, explain and page read them
     for name, rows in _captured(_derived({name: list(rows) for name, rows in tables.items()})).items():
-        made = [{**_empty(name), **row, "cluster": cluster} for row in rows]
-        schema = TABLES[name].schema
-        deltalake.write_deltalake(
-            str(out / name), pa.Table.from_pylist(made, schema), mode="append", partition_by=["cluster"]
-        )
+        made = pa.Table.from_pylist([{**_empty(name), **row, "cluster": cluster} for row in rows], TABLES[name].schema)
+        if (out / name).exists():
+            deltalake.write_deltalake(str(out / name), made, mode="append", partition_by=["cluster"])
+        else:
+            _create(out / name, cluster, made)
+
+
+def _create(folder: Path, cluster: str, rows: pa.Table) -> None:
+    """Write the first version of a table: delta-rs takes ten times as long for it, and there are thousands."""
+    (folder / "_delta_log").mkdir(parents=True)
+    first = _FIRST.format(schema=json.dumps(_delta_schema(folder.name)))
+    if rows.num_rows:
+        file = folder / "0.parquet"
+        pq.write_table(rows.drop_columns(["cluster"]), file)
+        added = {"path": file.name, "partitionValues": {"cluster": cluster}, "size": file.stat().st_size}
+        first += json.dumps({"add": added | {"modificationTime": 0, "dataChange": True}}) + "\n"
+    (folder / "_delta_log" / f"{0:020}.json").write_text(first)
+
+
+_FIRST = """\
+{{"protocol":{{"minReaderVersion":1,"minWriterVersion":2}}}}
+{{"metaData":{{"id":"made","format":{{"provider":"parquet","options":{{}}}},"schemaString":{schema},\
+"partitionColumns":["cluster"],"configuration":{{}},"createdTime":0}}}}
+"""
+
+
+@cache
+def _delta_schema(table: str) -> str:
+    return Schema.from_arrow(TABLES[table].schema).to_json()
 
 
 def _captured(tables: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:

@@ -7,15 +7,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 CLASSIC, CONNECT = "classic", "connect"
-# Whatever of the package only reads and transforms. What writes Delta tables needs a server that is set up for it.
-ON_BOTH = {
-    *("tests.decode.test_dialects", "tests.decode.test_hostile_rows", "tests.log.test_both_engines"),
-    *("tests.notebooks.test_notebooks", "tests.queries.test_answers", "tests.queries.test_engines"),
-    "tests.queries.test_questions",
-}
-"""The modules of which each test that asks for `spark` runs on both kinds."""
-QUICK_ON_BOTH = {"tests.queries.test_engines"}
-"""Those of which `make test` runs both. Of the others it runs the session in the JVM alone."""
+BOTH = pytest.mark.parametrize("spark", [CLASSIC, CONNECT], indirect=True, scope="session")
+"""A mark of the few tests that run on both: they ask on Connect what this package uses of PySpark."""
 
 
 @contextmanager

@@ -151,7 +151,7 @@ def test_what_is_off_is_left_out(out):
         ({"warnings": 1, "unknowns": 1, "passed": 1}, "warn"),
         ({"unknowns": 1, "passed": 1}, "unknown"),
         ({"passed": 1}, "pass"),
-        ({}, "pass"),
+        ({}, "not_applicable"),
     ],
 )
 def test_the_worst_is_the_status(counts, status):
@@ -159,6 +159,7 @@ def test_the_worst_is_the_status(counts, status):
     assert Result("x", "", ERROR, **none | counts, violations=[], unknown=[]).status == status
 
 
+@pytest.mark.slow
 def test_without_a_time_of_the_copy_or_with_one_too_early_no_age_is_known(tmp_path):
     state = {"group_type": "consumer", "state": "Reconciling", "since": CAPTURED_AT, "history": "right_censored"}
     day = timedelta(days=1)
@@ -185,6 +186,7 @@ def test_without_a_time_of_the_copy_or_with_one_too_early_no_age_is_known(tmp_pa
     ).failed
 
 
+@pytest.mark.slow
 def test_a_folder_without_tables_is_named(tmp_path):
     with pytest.raises(InputError, match="has no table audit_runs"):
         check(DuckTables(str(tmp_path)), load_settings())

@@ -8,7 +8,7 @@ from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.results import ERROR, OFF, WARN
 from kip848_records.replay.diagnosis.changed_limits import ChangedLimit, limits_of
 from kip848_records.replay.diagnosis.limits import DEFAULTS
-from kip848_records.replay.diagnosis.settings import SETTINGS
+from kip848_records.replay.diagnosis.patterns import SETTINGS
 
 STABLE = "[expectations.group_stable]\n"
 
@@ -32,8 +32,9 @@ def test_every_expectation_has_defaults_and_a_file_has_what_is_different(load):
         assert defaults[each.name].severity in (ERROR, WARN, OFF)
         assert defaults[each.name].limits == {name: limit.default for name, limit in each.limits.items()}
     changed = load(STABLE + 'max_seconds = 1.5\n[expectations.operation_size]\nseverity = "warn"')
-    assert changed.pop("group_stable") == Setting(ERROR, {"max_seconds": 1.5})
-    assert changed.pop("operation_size") == Setting(WARN, {"max_bytes": 1_048_588, "warn_percent": 80})
+    assert changed.pop("group_stable") == Setting(ERROR, {"max_seconds": 1.5}, is_named=True)
+    size = {"max_bytes": 1_048_588, "warn_percent": 80}
+    assert changed.pop("operation_size") == Setting(WARN, size, is_named=True)
     assert changed == {name: defaults[name] for name in changed}
     assert load("") == load("[expectations]\n") == defaults
 
@@ -43,7 +44,10 @@ def test_groups_have_what_is_different_from_their_expectation(load):
         STABLE + 'max_seconds = 9\n[expectations.group_stable.groups]\n"a*" = {severity = "off"}\nb = {max_seconds = 0}'
     )
     setting = load(text)["group_stable"]
-    assert setting.groups == {"a*": Setting(OFF, {"max_seconds": 9}), "b": Setting(ERROR, {"max_seconds": 0})}
+    assert setting.groups == {
+        "a*": Setting(OFF, {"max_seconds": 9}, is_named=True),
+        "b": Setting(ERROR, {"max_seconds": 0}, is_named=True),
+    }
     assert list(setting.groups) == ["a*", "b"]
 
 
@@ -65,8 +69,8 @@ def test_an_expectation_of_ones_own_is_in_a_folder_that_the_file_names(tmp_path)
     config.write_text('expectation_files = "own"\n[expectations.mine]\nmax_members = 5')
     expectations, settings = load_config(str(config))
     assert [each.name for each in expectations] == [*(each.name for each in EXPECTATIONS), "mine"]
-    assert settings["mine"] == Setting(ERROR, {"max_members": 5})
-    assert load_config(None, str(tmp_path / "own"))[1]["mine"] == Setting(ERROR, {"max_members": 3})
+    assert settings["mine"] == Setting(ERROR, {"max_members": 5}, is_named=True)
+    assert load_config(None, str(tmp_path / "own"))[1]["mine"] == Setting(ERROR, {"max_members": 3}, is_named=True)
 
 
 @pytest.mark.parametrize(
@@ -176,7 +180,8 @@ def test_the_defaults_in_a_file_change_nothing(tmp_path):
         lines += [f"[diagnosis.{pattern}]", *(f"{name} = {each.default}" for name, each in settings.items())]
     changes = limits(tmp_path, "\n".join(lines))
     assert len(changes) == sum(map(len, SETTINGS.values()))
-    assert limits_of(changes, "g") == DEFAULTS
+    changed = limits_of(changes, "g")
+    assert all(changed[each] == DEFAULTS[each] for limits in SETTINGS.values() for each in limits.values())
 
 
 @pytest.mark.parametrize(

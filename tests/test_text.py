@@ -1,6 +1,6 @@
 import pytest
 
-from kip848_records.text import printable
+from kip848_records.text import printable, similar_hint, similar_names
 
 
 @pytest.mark.parametrize(
@@ -14,3 +14,13 @@ from kip848_records.text import printable
 )
 def test_what_a_terminal_would_obey_is_escaped(text, shown):
     assert printable(text) == shown
+
+
+def test_similar_names_come_nearest_first_whatever_their_case():
+    names = ["orders-eu", "payments", "ORDER", "prod.orders.consumer", "orders-us"]
+    assert similar_names("orders", names) == ["ORDER", "orders-eu", "orders-us"]
+    assert similar_names("PAYMENT", names) == ["payments"]
+    assert similar_names("consumer", names) == ["prod.orders.consumer"]
+    assert similar_names("nothing", names) == similar_names("", names) == []
+    assert similar_hint("paymints", names) == "similar: payments"
+    assert similar_hint("nothing", names) is None

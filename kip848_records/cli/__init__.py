@@ -68,6 +68,8 @@ def _failure(error: Exception) -> Kip848Error:
         from kip848_records.spark.scratch import scratch_places
 
         return DiskError.full(scratch_places())
+    if isinstance(error, FileNotFoundError) and "No usable temporary directory" in str(error):  # of `tempfile`
+        return DiskError.no_temporary_folder()
     return SetupError.of_missing_module(error) or UnexpectedError.of(error)
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import re
 import shlex
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
 from kip848_records.tables.errors import TablesError
-from kip848_records.text import printable
+from kip848_records.text import printable, similar_hint, similar_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,6 +22,15 @@ if TYPE_CHECKING:
     from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
 
 _UNITS_MS: Final = {"s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+# What argparse says of a value that is none of some choices, and of an option that a command does not have.
+_WRONG_CHOICE: Final = re.compile(r"invalid choice: '(.*)' \(choose from (.*)\)$")
+_NAME: Final = re.compile(r"[\w.-]+")
+_ADDRESS: Final = re.compile(r"(?!file:)[A-Za-z0-9][A-Za-z0-9.-]*:[0-9]{1,5}(?:/[^/]*)?")
+"""A broker's address where a path is expected."""
+_UNKNOWN_OPTION: Final = re.compile(r"^unrecognized arguments: (?:.* )?--([^ =]+)")
+
+_SERVER: Final = "--bootstrap-server"
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - argparse has no public name for it
 """The object to which a command adds its parser."""
@@ -36,8 +47,8 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Let the command reject unknown arguments: the help of `kip848` itself does not list its options."""
-        self._given = sys.argv[1:] if args is None else args
-        known, unknown = super().parse_known_args(args, namespace)
+        self._given = _as_ours(sys.argv[1:] if args is None else args)
+        known, unknown = super().parse_known_args(self._given, namespace)
         late = self.late_argument
         if late is not None and not any(each.startswith("-") for each in unknown):
             setattr(known, late, [*getattr(known, late), *unknown])
@@ -48,8 +59,20 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error and its hint, and exit with code 2."""
-        hint = self._hint_of_dashes(message) or f"see {self.prog} --help"
+        hint = self._hint_of_dashes(message) or self._hint_of_names(message) or f"see {self.prog} --help"
         self.exit(2, f"error: {printable(message)}\nhint: {printable(hint)}\n")
+
+    def _hint_of_names(self, message: str) -> str | None:
+        """Return the names that the user may have meant, if an option, a command or a value is none of ours."""
+        if choice := _WRONG_CHOICE.search(message):
+            hint = similar_hint(choice[1], _NAME.findall(choice[2]))
+        elif option := _UNKNOWN_OPTION.search(message):
+            # Two dashes that all have in common would make all similar.
+            found = similar_names(option[1], (name[2:] for name in self._option_string_actions))
+            hint = f"similar: {', '.join(f'--{name}' for name in found)}" if found else None
+        else:
+            hint = None
+        return hint and f"{hint}; see {self.prog} --help"
 
     def _hint_of_dashes(self, message: str) -> str | None:
         """Return how to write a value that begins with a dash, if argparse took that value for an option."""
@@ -59,6 +82,22 @@ class Parser(argparse.ArgumentParser):
             if name == option[1] and value.startswith("-") and value not in self._option_string_actions:
                 return f"write a value that begins with a dash as {name}={shlex.quote(value)}"
         return None
+
+
+def _as_ours(given: Sequence[str]) -> list[str]:
+    """Return the arguments with ours for two that the hands of many users know: Kafka's own tools take them."""
+    found: list[str] = []
+    for each in given:
+        name, equals, value = each.partition("=")
+        if found and found[-1] == _SERVER and not each.startswith("-"):
+            found[-1] = f"kafka://{each}"
+        elif name == _SERVER and equals:
+            found.append(f"kafka://{value}")
+        elif name == "--command-config":
+            found.append(f"--kafka-config{equals}{value}")
+        else:
+            found.append(each)
+    return found
 
 
 def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "", *, at_least: int = 1) -> None:
@@ -75,7 +114,7 @@ def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "", *, a
         metavar=metavar,
         help=f"{besides}segment files (a file, a partition's folder, a broker's data folder or a folder of several of "
         "those), or rows of Spark's Kafka source as Parquet, Delta or JSON lines; several sources are copies of one "
-        "log; or the live topic, kafka://host:port[,host:port...]/__consumer_offsets",
+        "log; or the live topic, kafka://host:port[,host:port...][/__consumer_offsets]",
     )
     command.add_argument(
         "--format",
@@ -89,11 +128,14 @@ def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "", *, a
         help=f"dialect of the records; {KAFKA.name} is 3.8 and later, auto is what decodes most of them ({KAFKA.name})",
     )
     command.add_argument(
+        _SERVER, metavar="HOST:PORT", help="instead of SOURCE: kafka://HOST:PORT, as Kafka's own tools take it"
+    )
+    command.add_argument(
         "--kafka-config",
         type=given_path,
         metavar="FILE",
         help="client.properties for a live topic, as Kafka's own tools take it: security, timeouts; values may "
-        "refer to ${env:NAME} and ${file:/path:key}",
+        "refer to ${env:NAME} and ${file:/path:key}; --command-config is the same",
     )
     add_debug(command)
 
@@ -106,6 +148,9 @@ def check_source(arguments: argparse.Namespace) -> None:
     topics = [source for source in arguments.sources if is_topic(source)]
     for url in topics:
         parse_url(url)
+    for source in arguments.sources:
+        if _ADDRESS.fullmatch(source) and not Path(source).exists():
+            raise TopicError.no_scheme(source)
     if not topics and arguments.kafka_config is not None:
         raise TopicError.not_for_files("--kafka-config", ", ".join(arguments.sources))
     if topics and arguments.format is not None:
@@ -238,15 +283,18 @@ def add_debug(command: Parser) -> None:
     command.add_argument("--debug", action="store_true", help="show the stack trace of an error")
 
 
-def add_quiet(command: Parser) -> None:
+def add_quiet(command: Parser, besides: str = "") -> None:
     """Add `quiet`, for commands that show progress."""
-    command.add_argument("--quiet", action="store_true", help="show no progress")
+    command.add_argument("--quiet", action="store_true", help=f"show no progress{besides}")
 
 
 def given_path(text: str) -> str:
-    """Return a path. An empty one is refused: an unset shell variable would mean the current folder."""
+    """Return a path, the user's home for `~`: shells leave it as it is behind `--out=`, and in quotes.
+
+    An empty one is refused: an unset shell variable would mean the current folder.
+    """
     if text:
-        return text
+        return os.path.expanduser(text)  # noqa: PTH111 - a Path would drop the last slash, and one of `file://`
     message = "the path is empty"
     raise argparse.ArgumentTypeError(message)
 

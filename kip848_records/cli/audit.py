@@ -24,10 +24,9 @@ from kip848_records.cli.arguments import (
 from kip848_records.cli.engine import add_engine, engine_for_sources, new_session, session_of
 from kip848_records.cli.output import print_note, print_parts
 from kip848_records.cli.progress import shown_progress
-from kip848_records.errors import FailedError, InputError
+from kip848_records.errors import FailedError
 from kip848_records.machine.paths import known_path
 from kip848_records.queries.engines import EMBEDDED, SPARK, open_tables
-from kip848_records.sources.topic.address import is_topic
 from kip848_records.tables import DEFAULT_CLUSTER
 from kip848_records.tables.location import is_schema
 
@@ -59,12 +58,6 @@ def add(commands: Commands) -> None:
     )
     command.add_argument("--allow-empty", action="store_true", help="accept a source without records")
     command.add_argument(
-        "--checkpoint",
-        type=given_path,
-        metavar="DIR",
-        help="read the live topic as a stream with its checkpoint in DIR, and stop when all records are read",
-    )
-    command.add_argument(
         "--max-quarantined",
         type=_limit,
         metavar="N|P%",
@@ -90,8 +83,7 @@ def _run(arguments: Namespace) -> int:
 
         named = audit_options(arguments, tables, arguments.cluster)
         options = replace(named, offset_commits=arguments.offset_commits, allow_empty=arguments.allow_empty)
-        options = replace(options, checkpoint=arguments.checkpoint, scratch=arguments.scratch)
-        options = replace(options, record_tables=arguments.record_tables)
+        options = replace(options, scratch=arguments.scratch, record_tables=arguments.record_tables)
         if spark is not None:  # a session knows the location of all paths
             before_spark.check_outputs(_outputs(arguments), arguments.sources)
         audit = run_audit(spark, options, progress)
@@ -112,15 +104,13 @@ def _check(arguments: Namespace, tables: str) -> None:
     """Raise InputError for invalid arguments, before any work is done."""
     check_source(arguments)
     check_scratch(arguments, tables)
-    if arguments.checkpoint is not None and not any(map(is_topic, arguments.sources)):
-        raise InputError.checkpoint_of_copy()
     before_spark.check_log(arguments, _outputs(arguments))
     before_spark.check_folders(_outputs(arguments))
     before_spark.check_topics(arguments)
 
 
 def _outputs(arguments: Namespace) -> dict[str, str | None]:
-    return {"--out": arguments.out, "--scratch": arguments.scratch, "--checkpoint": arguments.checkpoint}
+    return {"--out": arguments.out, "--scratch": arguments.scratch}
 
 
 def _limit(text: str) -> tuple[str, float, bool]:

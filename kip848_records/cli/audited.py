@@ -6,6 +6,7 @@ The second question about the same files is answered from the user's cache.
 from __future__ import annotations
 
 import json
+from argparse import ArgumentTypeError
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from hashlib import sha256
@@ -15,7 +16,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records import __version__
 from kip848_records.cli import before_spark
-from kip848_records.cli.arguments import add_capture, add_schema, add_source, audit_options, check_source, place
+from kip848_records.cli.arguments import (
+    add_capture,
+    add_schema,
+    add_source,
+    audit_options,
+    check_source,
+    given_path,
+    place,
+)
 from kip848_records.cli.engine import add_engine, engine_for_sources, new_session, session_of
 from kip848_records.cli.output import print_note
 from kip848_records.errors import InputError
@@ -83,13 +92,21 @@ def check_tables(arguments: Namespace, keep: str | None = None) -> None:
 
     `keep`: the folder in which the tables of a log stay.
     """
-    if "" in arguments.sources:
-        raise InputError(f"argument {METAVAR}: the path is empty", f"see kip848 {arguments.command} --help")
+    try:  # argparse did not know which of these arguments are paths
+        arguments.sources = list(map(given_path, arguments.sources))
+    except ArgumentTypeError as error:
+        raise InputError(f"argument {METAVAR}: {error}", f"see kip848 {arguments.command} --help") from None
     check_source(arguments)
     if is_of_tables(arguments):
         refuse_options_of_logs(arguments, place(arguments, next(iter(arguments.sources), None), "DIR"), keep)
         return
-    before_spark.check_log(arguments, {"--out": keep})
+    for each in filter(before_spark.holds_audit, arguments.sources):
+        beside = ", ".join(source for source in arguments.sources if source is not each)
+        raise InputError(
+            f"{each} holds the tables of an audit, and {beside} is named beside it",
+            f"kip848 {arguments.command} takes one folder of tables: pass {each} alone",
+        )
+    before_spark.check_log(arguments, {"--out": keep}, or_tables=True)
     if keep is not None:
         before_spark.check_folder(keep)
     before_spark.check_topics(arguments)
@@ -122,12 +139,18 @@ def refuse_options_of_logs(arguments: Namespace, tables: str, keep: str | None) 
 
 @contextmanager
 def opened_tables(
-    arguments: Namespace, progress: Progress, *, keep: str | None = None, group: str | None = None
+    arguments: Namespace,
+    progress: Progress,
+    *,
+    keep: str | None = None,
+    group: str | None = None,
+    partition_of: str | None = None,
 ) -> Iterator[tuple[Tables, str | None]]:
     """Yield the named tables and cluster, or those of a log that is audited now; they can be read within the block.
 
     `keep`: the folder in which the tables of a log stay. `group`: the question is about this group only, so that no
-    other needs to be replayed: the tables have rows of no other group if they are those of a log.
+    other needs to be replayed: the tables have rows of no other group if they are those of a log. `partition_of`: of a
+    live topic, only the partition of this group needs to be read.
     """
 
     def session() -> SparkSession:
@@ -146,7 +169,12 @@ def opened_tables(
         return
     cluster = DEFAULT_CLUSTER if arguments.cluster is None else arguments.cluster
     named = audit_options(arguments, keep or "", cluster)
-    options = replace(named, offset_commits=_has_commits(arguments))
+    options = replace(
+        named,
+        offset_commits=_has_commits(arguments),
+        partition_of=partition_of,
+        allow_empty=partition_of is not None,  # the group may be in another partition
+    )
     with _audited(options, arguments, progress, keep, None if keep else group) as out:
         tables = opened(out)
         if keep is None:
@@ -183,8 +211,7 @@ def _are_tables(arguments: Namespace, session: Callable[[], SparkSession]) -> bo
             pass
         else:
             return True
-    from kip848_records.specs.audit_runs import AUDIT_RUNS
-    from kip848_records.specs.latest_state import LATEST_STATE
+    from kip848_records.specs.tables import AUDIT_RUNS, LATEST_STATE
     from kip848_records.tables.log import LOG
     from kip848_records.tables.places import is_there
 
@@ -258,8 +285,10 @@ def _audit(spark: SparkSession | None, options: AuditOptions, progress: Progress
 def _keys(options: AuditOptions, group: str | None) -> tuple[str, ...]:
     """Return the keys of tables that have the answer, its own last: those of all groups have those of one.
 
-    A key names all that the tables depend on. There is none if a file cannot be seen now.
+    A key names all that the tables depend on. There is none of a live topic, nor if a file cannot be seen now.
     """
+    if any(map(is_topic, options.sources)):
+        return ()
     given = {name: value for name, value in asdict(options).items() if name not in {"out", "scratch"}}
     try:
         copies = before_spark.known_copies(options.sources, options.source_format)
@@ -290,7 +319,7 @@ def _state(file: Path) -> list[object]:
 def _code_changed_ns() -> int:
     """Return when the code of this package changed last: in a clone it changes without a new version."""
     package = Path(__file__).parents[1]
-    return max(file.stat().st_mtime_ns for ending in ("py", "sql") for file in package.rglob(f"*.{ending}"))
+    return max(file.stat().st_mtime_ns for file in package.rglob("*") if file.suffix in {".py", ".sql", ".toml"})
 
 
 def _age_text(seconds: float) -> str:

@@ -11,15 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kip848_records.engines.choice import Work, choose, has_spark
+from kip848_records.engines.choice import Work, choose
 from kip848_records.errors import InputError
 from kip848_records.machine.disks import DiskError
 from kip848_records.machine.files import list_files
-from kip848_records.machine.paths import known_path, path_on_this_machine
+from kip848_records.machine.paths import known_path, names_beside, path_on_this_machine
 from kip848_records.sources.outputs import check_output
-from kip848_records.sources.topic.address import is_topic, parse_url
-from kip848_records.sources.topic.client_properties import ClientSettings, read_client_settings
-from kip848_records.sources.topic.reachable import check_reachable
+from kip848_records.sources.topic.address import is_topic, open_topic
+from kip848_records.sources.topic.client_properties import read_client_settings
 from kip848_records.tables.errors import TablesError
 from kip848_records.times import CLOCKS_DIFFER_BY_MS, utc
 
@@ -30,10 +29,11 @@ if TYPE_CHECKING:
     from kip848_records.sources.listing import Copy
 
 
-def check_log(arguments: Namespace, outputs: Mapping[str, str | None]) -> None:
+def check_log(arguments: Namespace, outputs: Mapping[str, str | None], *, or_tables: bool = False) -> None:
     """Raise InputError for invalid arguments of `add_source` and `add_capture`.
 
-    `outputs` are the paths to write to, by their options; None if an option is not given.
+    `outputs` are the paths to write to, by their options; None if an option is not given. `or_tables`: the source might
+    have been the tables of an audit.
     """
     if getattr(arguments, "cluster", None) == "":
         raise TablesError.empty_cluster()
@@ -59,6 +59,8 @@ def check_log(arguments: Namespace, outputs: Mapping[str, str | None]) -> None:
         load_limits(arguments.config)
     copies = [source for source in arguments.sources if not is_topic(source)]
     check_outputs(outputs, copies)
+    if or_tables and len(copies) == 1 and is_nothing(copies[0]):
+        raise InputError.path_not_found(copies[0], names_beside(copies[0]), or_tables=True)
     _check_copies(copies, arguments.format)
 
 
@@ -67,15 +69,17 @@ def _reads_commits(arguments: Namespace) -> bool:
 
 
 def check_topics(arguments: Namespace) -> None:
-    """Raise InputError if a live topic cannot be read: the last check, as its broker may take seconds to answer."""
+    """Raise InputError if a live topic cannot be read: the last check, as its broker may take seconds to answer.
+
+    It asks the cluster before an engine starts: Spark takes half a minute until it says the same.
+    """
     topics = [source for source in arguments.sources if is_topic(source)]
     for topic in topics:
         choose(arguments.engine, Work((), None, lambda: 0, topic))
-    if not has_spark():  # then there is no client either, which the command says
-        return
-    settings = ClientSettings() if arguments.kafka_config is None else read_client_settings(arguments.kafka_config)
-    for topic in topics:
-        check_reachable(parse_url(topic)[0], settings.values)
+        from kip848_records.sources.topic.client import Brokers
+
+        with Brokers.of(open_topic(topic, arguments.kafka_config)) as brokers:
+            brokers.check_readable()
 
 
 def check_outputs(outputs: Mapping[str, str | None], sources: Sequence[str] = ()) -> None:
@@ -109,8 +113,10 @@ def check_folder(out: str, option: str = "--out") -> None:
 
 
 def check_tables(path: str) -> None:
-    """Raise InputError if a folder contains no table at all."""
+    """Raise InputError if there is no folder, or if it contains no table at all."""
     folder = known_path(path)
+    if is_nothing(path):
+        raise TablesError.not_there(path, names_beside(path))
     if folder is not None and not holds_tables(path):
         raise TablesError.not_audited(path, "audit_runs")
 
@@ -119,6 +125,18 @@ def holds_tables(path: str) -> bool:
     """Return whether a folder on this machine contains Delta tables, one folder each, as an audit writes them."""
     folder = path_on_this_machine(path)
     return folder is not None and any(folder.glob("*/_delta_log"))
+
+
+def is_nothing(path: str) -> bool:
+    """Return whether there is certainly nothing at a path: of other file systems only an engine knows it."""
+    local = known_path(path)
+    return local is not None and not local.exists()
+
+
+def holds_audit(path: str) -> bool:
+    """Return whether a folder on this machine contains the tables of an audit that ended: all write `audit_runs`."""
+    folder = path_on_this_machine(path)
+    return folder is not None and (folder / "audit_runs" / "_delta_log").is_dir()
 
 
 def known_copies(paths: Sequence[str], source_format: str | None) -> list[Copy]:

@@ -19,7 +19,7 @@ from kip848_records.cli.audited import (
     note_other_limits,
     opened_tables,
 )
-from kip848_records.cli.output import print_error, print_parts, width
+from kip848_records.cli.output import print_error, print_note, print_parts, width
 from kip848_records.cli.progress import shown_progress
 from kip848_records.cli.result_files import FORMATS, METRICS, add_forms, add_metrics, checked_files, write_files
 from kip848_records.errors import Kip848Error, UnexpectedError
@@ -88,7 +88,7 @@ def add(commands: Commands) -> None:
         "which troubles over time began or ended since the run before, if any did: https://... gets JSON, slack://... "
         "and others are Apprise's; ${env:NAME} in the URL is a variable; may be given several times",
     )
-    add_quiet(command)
+    add_quiet(command, ", and no results if the exit code is 0")
     command.set_defaults(run=_run)
 
 
@@ -121,6 +121,8 @@ def _run(arguments: Namespace) -> int:
             if METRICS in files or webhooks or any(run.run > 1 for run in tables.chosen_runs(cluster)):
                 changes = changes_of_clusters(tables, verdict.captured_at, settings)
             message = news(tables, changes, verdict.limits) if webhooks else None
+            if webhooks:
+                _note_undated(verdict, changes)
             heads = headlines(tables, verdict.captured_at, changes)
         except Kip848Error:
             raise
@@ -128,8 +130,10 @@ def _run(arguments: Namespace) -> int:
             errors.append(UnexpectedError.of(error, "the comparison with the run before"))
         errors += write_files(files, tables, verdict, heads)  # before the verdict is printed with the exit code
     code = _code(verdict, errors, is_too_unknown=_has_too_many_unknown(verdict, arguments.max_unknown))
-    told = check_terminal(verdict, width(), is_verbose=arguments.verbose, heads=heads)
-    print_parts([Text(check_line(verdict, code))] if arguments.json_line else told)
+    if arguments.json_line:
+        print_parts([Text(check_line(verdict, code))])
+    elif code or not arguments.quiet:
+        print_parts(check_terminal(verdict, width(), is_verbose=arguments.verbose, heads=heads))
     for each in errors:
         print_error(each, is_traced=arguments.debug)
     if message is not None:
@@ -150,6 +154,13 @@ def _webhooks(arguments: Namespace) -> list[Webhook]:
     from kip848_records.report.webhook import open_webhook
 
     return [open_webhook(url) for url in arguments.webhook]
+
+
+def _note_undated(verdict: Verdict, changes: Mapping[str, Changes]) -> None:
+    """Say of which clusters no message can come: nothing is known to change if no record has a time."""
+    for cluster in verdict.captured_at:
+        if cluster not in changes:
+            print_note(f"no message about cluster {printable(cluster)}: its log has no times, so no changes are known")
 
 
 def _send(message: News, webhooks: Sequence[Webhook]) -> None:

@@ -29,8 +29,8 @@ def add_engine(command: ArgumentParser) -> None:
         "--engine",
         choices=ENGINES,
         help="engine that does the work: embedded, in this process and without Java, or spark (default: embedded for "
-        "files of this machine up to 8 GiB; spark for larger ones, live topics, catalogs and other file systems, and "
-        "inside spark-submit)",
+        "files of this machine up to 8 GiB, and live topics; spark for larger files, catalogs and other file systems, "
+        "and inside spark-submit)",
     )
 
 
@@ -48,8 +48,7 @@ def engine_for_sources(arguments: Namespace, out: str | None, cluster: str = "")
         files = (path_on_this_machine(file) for copy in found for file in copy.files)
         return sum(file.stat().st_size for file in files if file is not None and file.exists())
 
-    checkpoint = getattr(arguments, "checkpoint", None)
-    return choose(arguments.engine, Work(copies, out, size, live, checkpoint, lambda: _rebuilt(out, cluster)))
+    return choose(arguments.engine, Work(copies, out, size, live, lambda: _rebuilt(out, cluster)))
 
 
 def _rebuilt(out: str | None, cluster: str) -> dict[str, int]:

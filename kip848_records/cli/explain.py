@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 from kip848_records.cli.arguments import add_quiet, int32, is_schema_named, place
 from kip848_records.cli.audited import add_tables, check_tables, opened_tables
-from kip848_records.cli.output import print_parts
+from kip848_records.cli.before_spark import is_nothing
+from kip848_records.cli.output import print_note, print_parts
 from kip848_records.cli.progress import shown_progress
-from kip848_records.errors import InputError
+from kip848_records.errors import InputError, Kip848Error
+from kip848_records.sources.topic.address import is_topic, open_topic
+from kip848_records.specs.log_columns import TOPIC
 from kip848_records.tables.errors import NoGroupError
 from kip848_records.tables.location import groups_command, is_of_sources, place_arguments
+from kip848_records.text import quoted
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -36,6 +40,9 @@ def add(commands: Commands) -> None:
         metavar="E",
         help="only this group epoch, or this generation of a classic group",
     )
+    command.add_argument(
+        "--no-describe", action="store_true", help="do not ask the brokers of a live topic how the group is now"
+    )
     add_quiet(command)
     command.set_defaults(run=_run)
 
@@ -45,22 +52,53 @@ def _run(arguments: Namespace) -> int:
     check_tables(arguments)
     from kip848_records.report.explain import explain
     from kip848_records.report.group_history import GroupHistory
+    from kip848_records.report.partly_read import not_looked_at
 
-    # Whether messages wait shows in what other groups read, so that these are replayed too.
-    replayed = (None,) if arguments.offset_commits else (group, None)
     with shown_progress(arguments) as progress:
-        for only in replayed:
-            with opened_tables(arguments, progress, group=only) as (tables, cluster):
+        for only, partition_of in _attempts(arguments, group):
+            found = opened_tables(arguments, progress, group=only, partition_of=partition_of)
+            with found as (tables, cluster):
                 progress.done()
                 try:
                     print_parts(explain(GroupHistory(tables, group, cluster), arguments.epoch))
+                    print_parts(not_looked_at(tables, cluster))
+                    _print_reported_state(arguments, group)
                 except NoGroupError:
                     # The error names similar groups, so that all of a log must have been replayed.
-                    if only is None or not is_of_sources(tables.shown):
+                    if (only is None and partition_of is None) or not is_of_sources(tables.shown):
                         raise
                 else:
                     break
     return 0
+
+
+def _print_reported_state(arguments: Namespace, group: str) -> None:
+    """Print the state that the coordinator reports; if it cannot be asked, the answer of the log stands."""
+    urls = [source for source in arguments.sources if is_topic(source)]
+    if not urls or arguments.no_describe:
+        return
+    from kip848_records.report.group_now import reported_state
+    from kip848_records.sources.topic.client import Brokers
+
+    topic = open_topic(urls[0], arguments.kafka_config)
+    if topic.name != TOPIC:  # a topic of copied records: these brokers have other groups
+        return
+    try:
+        with Brokers.of(topic) as brokers:
+            print_parts(reported_state(brokers.group_now(group)))
+    except Kip848Error as error:
+        print_note(f"the brokers could not say how the group is now: {error.message}")
+
+
+def _attempts(arguments: Namespace, group: str) -> list[tuple[str | None, str | None]]:
+    """Return what to replay and to read until the group is found: only a group, and only the partition of a group.
+
+    Whether messages wait shows in what other groups read, so that with offset commits these are replayed too. A topic
+    that was given more partitions has older groups elsewhere.
+    """
+    only = None if arguments.offset_commits else group
+    first = (only, group if any(map(is_topic, arguments.sources)) else None)
+    return list(dict.fromkeys([first, (None, None)]))
 
 
 def _group(arguments: Namespace) -> str:
@@ -72,6 +110,12 @@ def _group(arguments: Namespace) -> str:
         return str(arguments.group)
     if len(arguments.sources) > (0 if is_schema_named(arguments) else 1):
         return str(arguments.sources.pop())
-    location = place(arguments, next(iter(arguments.sources), None), "DIR")
+    named = next(iter(arguments.sources), None)
+    if named is not None and is_nothing(named):
+        raise InputError(
+            f"no folder is given, or no group: there is nothing at {named}",
+            f"use kip848 explain DIR --group {quoted(named)}, with the folder of the tables of an audit, or of a log",
+        )
+    location = place(arguments, named, "DIR")
     explained = f"kip848 explain {place_arguments(location)} --group G"
     raise InputError("no group is given", f"use {explained}; this lists the groups: {groups_command(location)}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kip848_records.cli import before_spark
@@ -13,13 +15,11 @@ from kip848_records.errors import InputError
 from kip848_records.protocol.messages import AUTO
 from kip848_records.queries.engines import EMBEDDED
 from kip848_records.sources.topic.address import is_topic
-from kip848_records.text import printable
+from kip848_records.text import printable, similar_hint
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
-
-    from pyspark.sql import SparkSession
+    from collections.abc import Callable, Iterable, Iterator
 
     from kip848_records.cli.arguments import Commands
     from kip848_records.engines.engine import Engine, Relation
@@ -50,89 +50,162 @@ def add(commands: Commands) -> None:
     command.set_defaults(run=_run)
 
 
+@dataclass
+class _Counts:
+    """How many rows of a log were printed, and how many were not.
+
+    `decoded`: printed rows without an error. `undecided`: printed rows of transactions whose outcome is not known.
+    `unread`: rows that the source could not read. `of_nobody`: if a group is selected, records without a known group.
+    `similar`: a hint at groups with similar names, if the selected one has no record.
+    """
+
+    printed: int = 0
+    decoded: int = 0
+    undecided: int = 0
+    unread: int = 0
+    of_nobody: int = 0
+    first_error: str | None = None
+    first_unread: str | None = None
+    similar: str | None = None
+
+
 def _run(arguments: Namespace) -> int:
     check_source(arguments)
     before_spark.check_log(arguments, {})
     before_spark.check_topics(arguments)
-    from kip848_records.report.inspection import is_unread, json_line, text_line
     from kip848_records.report.terminal import count_text
 
-    line = json_line if arguments.json else text_line
-    selected = arguments.group is not None or arguments.types
-    printed, decoded, undecided, unread = 0, 0, 0, 0
-    first_error, first_unread = None, None
-    with _rows(arguments) as rows:
-        for row in rows:
-            if is_unread(row):
-                unread += 1
-                first_unread = first_unread or row.error
-            if printed == arguments.limit or (selected and is_unread(row)):
-                continue
-            print(line(row))
-            printed += 1
-            decoded += row.error is None
-            undecided += row.transaction == "unknown"
-            first_error = first_error or row.error
-    if undecided:
-        what = f"transaction outcomes: {undecided:,} offset commits above may have been aborted"
-        _note(f"{', '.join(arguments.sources)} does not show {what}")
-    if not decoded and not selected and arguments.limit is None:
-        raise InputError.no_records(", ".join(arguments.sources), first_error)
-    if unread:
-        _note(f"{count_text(unread, 'row')} could not be read; the first: {first_unread}")
-    if selected and not printed and arguments.limit != 0:
+    is_selection = bool(arguments.group is not None or arguments.types)
+    counts = _print_log(arguments, is_selection=is_selection)
+    is_empty = _is_empty(counts, arguments)
+    sources = ", ".join(arguments.sources)
+    if counts.undecided:
+        what = f"transaction outcomes: {counts.undecided:,} offset commits above may have been aborted"
+        _note(f"{sources} does not show {what}")
+    if not is_selection and (is_empty or (not counts.decoded and arguments.limit is None)):
+        raise InputError.no_records(sources, counts.first_error)
+    if counts.unread:
+        _note(f"{count_text(counts.unread, 'row')} could not be read; the first: {counts.first_unread}")
+    if counts.of_nobody:
+        why = "their keys do not decode, or have a type that this version does not know"
+        _note(f"{count_text(counts.of_nobody, 'record')} may be the group's: {why}; without --group they are printed")
+    if is_selection and is_empty:
+        if arguments.group is not None:
+            hint = counts.similar or "without --group it prints the records of all groups"
+            raise InputError(f"{sources} has no record{_selection(arguments)}", hint)
         _note(f"no record{_selection(arguments)}")
     return 0
 
 
+def _print_log(arguments: Namespace, *, is_selection: bool) -> _Counts:
+    """Print the records of the sources, and count them; of a live topic those in the partition of the group, if any."""
+    from kip848_records.report.partly_read import one_partition_text
+
+    engine, counts = _engine(arguments), _Counts()
+    # A topic that was given more partitions has older groups elsewhere.
+    for partition_of in dict.fromkeys([arguments.group if is_topic(arguments.sources[0]) else None, None]):
+        with _rows(engine, arguments, partition_of) as (rows, groups, only_one_of):
+            counts = _print_rows(rows, arguments, is_selection=is_selection)
+            if partition_of is None and arguments.group is not None and _is_empty(counts, arguments):
+                counts.similar = similar_hint(arguments.group, groups())
+        if not _is_empty(counts, arguments):
+            if only_one_of is not None:
+                _note(f"not looked at: {one_partition_text(only_one_of)}; without --group all are read")
+            break
+    return counts
+
+
+def _is_empty(counts: _Counts, arguments: Namespace) -> bool:
+    return not counts.printed and arguments.limit != 0  # a limit may end it before a record that decodes
+
+
+def _print_rows(rows: Iterable[Row], arguments: Namespace, *, is_selection: bool) -> _Counts:
+    """Print the records that were asked for, up to the limit, and count all."""
+    from kip848_records.report.inspection import is_unread, json_line, text_line
+
+    line = json_line if arguments.json else text_line
+    counts = _Counts()
+    for row in rows:
+        if is_unread(row):
+            counts.unread += 1
+            counts.first_unread = counts.first_unread or row.error
+            if is_selection:
+                continue
+        elif arguments.group is not None and row.group_id is None:
+            counts.of_nobody += 1
+            continue
+        if counts.printed != arguments.limit:
+            print(line(row))
+            counts.printed += 1
+            counts.decoded += row.error is None
+            counts.undecided += row.transaction == "unknown"
+            counts.first_error = counts.first_error or row.error
+    return counts
+
+
 def _selection(arguments: Namespace) -> str:
     types = f" of type {' or '.join(map(str, arguments.types))}" if arguments.types else ""
-    return types if arguments.group is None else f"{types} of group '{arguments.group}'"
+    return types if arguments.group is None else f"{types} of group '{printable(arguments.group)}'"
 
 
 def _note(text: str) -> None:
     print(f"note: {printable(text)}", file=sys.stderr)
 
 
-@contextmanager
-def _rows(arguments: Namespace) -> Iterator[Iterator[Row]]:
-    """Yield the rows to print; they can be read within the block only."""
-    from kip848_records.decode.inspect import inspect_log
+def _engine(arguments: Namespace) -> Engine:
     from kip848_records.engines.choice import new_engine
 
     choice = engine_for_sources(arguments, None)
     if choice.engine != EMBEDDED or choice.note is not None:  # otherwise the first record comes at once
         _note(choice.note or str(choice))
-    spark = None if choice.engine == EMBEDDED else new_session(arguments.sources)
-    engine = new_engine(spark, "")
-    with _log(engine, arguments) as log:
-        dialect = _dialect(engine, arguments.dialect, log)
-        selected = {"group": arguments.group, "types": arguments.types, "limit": arguments.limit}
-        yield engine.iterate(inspect_log(engine, log, dialect=dialect, **selected))
+    return new_engine(None if choice.engine == EMBEDDED else new_session(arguments.sources), "")
 
 
 @contextmanager
-def _log(engine: Engine, arguments: Namespace) -> Iterator[Relation]:
-    """Yield the rows of the sources, of a live topic up to its present end; they can be read within the block only."""
+def _rows(
+    engine: Engine, arguments: Namespace, partition_of: str | None
+) -> Iterator[tuple[Iterator[Row], Callable[[], list[str]], int | None]]:
+    """Yield the rows to print, and what reads the log again for the ids of its groups; both within the block only.
+
+    `partition_of`: of a live topic, only the partition that holds this group is read. The third value: see `_log`.
+    """
+    from kip848_records.decode.inspect import inspect_log
+
+    with _log(engine, arguments, partition_of) as (log, only_one_of):
+        dialect = _dialect(engine, arguments.dialect, log)
+        selected = {"group": arguments.group, "types": arguments.types, "limit": arguments.limit}
+        rows = engine.iterate(inspect_log(engine, log, dialect=dialect, **selected))
+        yield rows, partial(_groups, engine, log), only_one_of
+
+
+def _groups(engine: Engine, log: Relation) -> list[str]:
+    found = engine.sql("SELECT DISTINCT log.group_id FROM {log} AS log WHERE log.group_id IS NOT NULL", log=log)
+    return [row.group_id for row in engine.collect(found)]
+
+
+@contextmanager
+def _log(engine: Engine, arguments: Namespace, partition_of: str | None) -> Iterator[tuple[Relation, int | None]]:
+    """Yield the rows of the sources, of a live topic up to its present end; they can be read within the block only.
+
+    The second value: of how many partitions only one is read; None: all are.
+    """
     from kip848_records.sources.read import read_copies
 
     source = arguments.sources[0]
     if not is_topic(source):
         with engine.reading():
-            yield read_copies(engine, arguments.sources, arguments.format)
+            yield read_copies(engine, arguments.sources, arguments.format), None
         return
-    from kip848_records.sources.topic.admin import READ_UNCOMMITTED
-    from kip848_records.sources.topic.ends import look_up
-    from kip848_records.sources.topic.failures import failures_of
-    from kip848_records.sources.topic.jvm import open_topic
-    from kip848_records.sources.topic.rows import read_range
+    from kip848_records.pipeline.live import live_log
+    from kip848_records.sources.topic.address import open_topic
+    from kip848_records.sources.topic.client import READ_UNCOMMITTED, Brokers
 
-    spark: SparkSession = engine.spark  # type: ignore[attr-defined]
-    topic = open_topic(spark, source, arguments.kafka_config)
     # Aborted commits are shown too, because the rows of a dump include them.
-    ends = look_up(spark, topic, isolation=READ_UNCOMMITTED)
-    with failures_of(topic, "read"):
-        yield read_range(spark, topic, ends.offsets, isolation=READ_UNCOMMITTED)
+    with Brokers.of(open_topic(source, arguments.kafka_config)) as brokers:
+        live = live_log(engine, brokers, READ_UNCOMMITTED, partition_of)
+        ends = live.ends()
+        with live.reading():
+            yield live.read(ends.offsets), ends.only_one_of
 
 
 def _dialect(engine: Engine, name: str, log: Relation) -> str:

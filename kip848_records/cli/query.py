@@ -6,25 +6,29 @@ import csv
 import json
 import re
 import sys
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
 
 from kip848_records.cli.arguments import add_quiet, is_schema_named, place, zoned_time
 from kip848_records.cli.audited import METAVAR, add_tables, check_tables, opened_tables
-from kip848_records.cli.output import print_parts
+from kip848_records.cli.output import print_note, print_parts
 from kip848_records.cli.progress import shown_progress
 from kip848_records.errors import InputError
 from kip848_records.machine.disks import FULL
+from kip848_records.queries.needs import require, unread
 from kip848_records.queries.tables import words
 from kip848_records.tables.errors import TablesError
+from kip848_records.text import printable, similar_hint
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from kip848_records.cli.arguments import Commands
     from kip848_records.queries.questions import Question
+    from kip848_records.queries.tables import Run, Tables
 
 
 _NO_TABLE: Final = re.compile(r"Catalog Error: Table with name (\w+) does not exist")
@@ -78,14 +82,53 @@ def _run(arguments: Namespace) -> int:
     check_tables(arguments)
     with shown_progress(arguments) as progress, opened_tables(arguments, progress) as (tables, cluster):
         progress.done()
-        if cluster is not None:
-            tables.chosen_runs(cluster)
-        elif question in named and len(tables.runs()) > 1:
-            # Groups of two clusters may have one id, and the rows of an answer do not name their cluster.
-            clusters = [run.cluster for run in tables.runs()]
-            raise TablesError.question_of_several_clusters(tables.shown, question, clusters)
-        _print(_answer(tables, text, cluster, parameters), arguments)
+        if question in named:
+            asked = "new_events" if arguments.since_last_run else question
+            _answer_named(named[asked], tables, cluster, text, parameters, arguments)
+            return 0
+        runs = tables.chosen_runs(cluster) if cluster is not None else tables.runs()
+        answer = _answer(tables, text, cluster, parameters)
+        _print(answer, arguments)
+        _note_missing(runs, text, is_empty=not answer.num_rows)
     return 0
+
+
+def _note_missing(runs: Sequence[Run], text: str, *, is_empty: bool) -> None:
+    """Say on stderr that an answer has no rows, and which tables of the query were never filled."""
+    if is_empty:
+        print_note("the answer has no rows")
+    names = {*words(text)}
+    for run in runs:
+        for each in unread(run, names, is_empty=is_empty):
+            print_note(f"cluster {run.cluster}: {each}" if len(runs) > 1 else each)
+
+
+def _answer_named(  # noqa: PLR0913, PLR0917 - what asks, and what is asked
+    question: Question,
+    tables: Tables,
+    cluster: str | None,
+    text: str,
+    parameters: Mapping[str, Any],
+    arguments: Namespace,
+) -> None:
+    """Answer a named question about one cluster, or refuse it: an empty answer would read as if all were well."""
+    if cluster is None and len(tables.runs()) > 1:
+        # Groups of two clusters may have one id, and the rows of an answer do not name their cluster.
+        raise TablesError.question_of_several_clusters(
+            tables.shown, question.name, [run.cluster for run in tables.runs()]
+        )
+    (run,) = tables.runs() if cluster is None else tables.chosen_runs(cluster)
+    require(tables, run, question.needs, question.name)
+    answer = _answer(tables, text, cluster, parameters)
+    missing = question.missing(run)
+    nothing = None if answer.num_rows else question.nothing(tables, run.cluster)
+    if nothing is None or arguments.json or arguments.csv:
+        _print(answer, arguments)
+        missing = missing if nothing is None else [nothing, *missing]
+    else:
+        print_parts([Text(printable(nothing))])
+    for each in missing:
+        print_note(each)
 
 
 def _question(arguments: Namespace) -> str | None:
@@ -133,8 +176,7 @@ def _sql(question: str, named: Mapping[str, Question]) -> str:
 
         return with_relations(question)
     if question not in named:
-        similar = get_close_matches(question, named)
-        hint = f"similar: {', '.join(similar)}" if similar else f"use one of {', '.join(named)}"
+        hint = similar_hint(question, named) or f"use one of {', '.join(named)}"
         raise InputError(f"there is no question {question!r}", hint)
     return named[question].sql
 
@@ -162,8 +204,8 @@ def _hint(reason: str) -> str:
     name = missing[1].lower()
     if name in (named := questions()):
         return f"{name} is a question: pass its name alone"
-    similar = get_close_matches(name, [*TABLES, *named])
-    return f"similar: {', '.join(similar)}; {hint}" if similar else hint
+    similar = similar_hint(name, [*TABLES, *named])
+    return f"{similar}; {hint}" if similar else hint
 
 
 def _reason(error: Exception) -> str | None:

@@ -60,7 +60,8 @@ def _run(arguments: Namespace) -> int:
         progress.phase("writing the page")
         written = page(found)
         write_file(file, written.html)
-    print(f"{file}: {count_text(written.listed, 'group')}, {len(written.html.encode()) / 1e6:.1f} MB")
+    deleted = f", {written.deleted:,} deleted" if written.deleted else ""
+    print(f"{file}: {count_text(written.groups, 'group')}{deleted}; {len(written.html.encode()) / 1e6:.1f} MB")
     broken = [each for result in verdict.results for each in faults(result).values()]
     for each in broken:
         print_error(each, is_traced=arguments.debug)

@@ -10,13 +10,7 @@ from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_debug, given_path
 from kip848_records.errors import InputError
 from kip848_records.simulate import RELEASES, Simulation, simulate
-from kip848_records.simulate.spec import (
-    MIN_HOURS_OF_OTHERS,
-    MIN_HOURS_OF_STALLS,
-    MIN_HOURS_OF_TROUBLES,
-    MOST_MEMBERS,
-    OTHER_KINDS,
-)
+from kip848_records.simulate.spec import MIN_HOURS_OF_OTHERS, MOST_MEMBERS, OTHER_KINDS
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -29,35 +23,11 @@ def add(commands: Commands) -> None:
     command = commands.add_parser(
         "simulate",
         help="write a log of simulated groups for experiments",
-        description="Writes the log of simulated groups as Parquet files, and the ground truth about it.",
+        description="Writes the log of simulated groups as Parquet files.",
     )
     command.add_argument("--groups", type=int, default=20, metavar="N", help="how many consumer groups (%(default)s)")
     for kind in OTHER_KINDS:
         command.add_argument(kind.option, type=int, default=0, metavar="N", help=f"how many {kind.words} (%(default)s)")
-    command.add_argument(
-        "--troubled-groups",
-        type=int,
-        default=0,
-        metavar="N",
-        help="how many groups, of all kinds, with a trouble that the table diagnosis shows (%(default)s); they need "
-        f"--hours {MIN_HOURS_OF_TROUBLES} or more",
-    )
-    command.add_argument(
-        "--committing-groups",
-        type=int,
-        default=0,
-        metavar="N",
-        help="how many consumer, classic, streams and simple groups that commit what they have read, none is stuck "
-        "(%(default)s)",
-    )
-    command.add_argument(
-        "--stalled-groups",
-        type=int,
-        default=0,
-        metavar="N",
-        help="how many groups whose partitions stand still, or whose offsets jump (%(default)s); they need --hours "
-        f"{MIN_HOURS_OF_STALLS} or more",
-    )
     command.add_argument(
         "--members", type=int, default=5, metavar="M", help="mean members per consumer group (%(default)s)"
     )
@@ -79,7 +49,7 @@ def add(commands: Commands) -> None:
     )
     command.add_argument("--compacted", action="store_true", help="compact the older part of the log, as brokers do")
     command.add_argument(
-        "--out", required=True, type=given_path, metavar="DIR", help="folder of the log, topics.json and the truth"
+        "--out", required=True, type=given_path, metavar="DIR", help="folder of the log and topics.json"
     )
     add_debug(command)
     command.set_defaults(run=_run)
@@ -89,12 +59,11 @@ def _run(arguments: Namespace) -> int:
     before_spark.check_outputs({"--out": arguments.out})
     if arguments.largest == 0:  # Simulation reads 0 as "not given"
         raise InputError.not_simulated("largest", 0, 1, MOST_MEMBERS)
-    names = ["groups", "troubled_groups", "committing_groups", "stalled_groups", "members", "hours", "seed", "release"]
-    names += ["largest", "compacted"]
+    names = ["groups", "members", "hours", "seed", "release", "largest", "compacted"]
     names += [kind.field for kind in OTHER_KINDS]
     spec = Simulation(**{name: given for name in names if (given := getattr(arguments, name)) is not None})
-    simulated = simulate(spec, arguments.out, processes=os.cpu_count() or 1)
-    print(f"{simulated.rows:,} log rows in {simulated.log}; the ground truth is in {simulated.truth}")
+    simulated = simulate(spec, arguments.out, processes=1 if spec.is_small else os.cpu_count() or 1)
+    print(f"{simulated.rows:,} log rows in {simulated.log}")
     if simulated.rows == 1:  # the offset commit at the end of a log without consumer groups
         print("note: no group did anything in this time; pass more --hours", file=sys.stderr)
     print(f"to audit them: kip848 audit {simulated.log} --topics {simulated.topics} --out TABLES")

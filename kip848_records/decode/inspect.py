@@ -45,14 +45,16 @@ def inspect_log(  # noqa: PLR0913 - what to select
     """Return the records of log rows as JSON (`JSON_COLUMNS`, and `timestamp_ms`), by partition and offset.
 
     `group`, `types` and `limit` select records. Rows that the source could not read (`IS_UNREAD`) are always included,
-    as errors; `limit` does not count them.
+    as errors; `limit` does not count them. If a group is selected, records without a known group are
+    included too, and `limit` is ignored: the caller counts the records of the group.
     """
     resolved = drop_copies(engine, with_outcomes(engine, log))
     conditions = [f"(log.error IS NULL OR NOT {IS_UNREAD})", *([key_of_types(types)] if types else [])]
     read = engine.sql(f"SELECT log.* FROM {{log}} AS log WHERE {' AND '.join(conditions)}", log=resolved)  # noqa: S608
     rows = records_as_json(engine, read, dialect)
     if group is not None:
-        rows = engine.sql(f"SELECT * FROM {{rows}} AS found WHERE found.group_id = {literal(group)}", rows=rows)  # noqa: S608
-    if limit is not None:
+        is_wanted = f"found.group_id = {literal(group)} OR found.group_id IS NULL"
+        rows = engine.sql(f"SELECT * FROM {{rows}} AS found WHERE {is_wanted}", rows=rows)  # noqa: S608
+    elif limit is not None:
         rows = engine.sql(f"SELECT * FROM {{rows}} AS found {_ORDER} LIMIT {limit}", rows=rows)  # noqa: S608
     return engine.sql(_ALL.replace("{same}", _SAME if types else ""), rows=rows, log=resolved)

@@ -33,24 +33,12 @@ class ChoiceError(InputError):
     """The embedded engine was named for something that only Spark can do."""
 
     @classmethod
-    def live_topic(cls, url: str) -> Self:
-        """Only Spark has a client of brokers."""
-        return cls(
-            f"the embedded engine reads copies, and {url} is a live topic", "omit --engine, or copy the topic's files"
-        )
-
-    @classmethod
     def catalog(cls, schema: str) -> Self:
         """Only Spark knows catalogs."""
         return cls(
             f"the embedded engine does not write tables in a catalog, such as {schema}",
             "omit --engine, or name a folder of this machine instead of --catalog and --schema",
         )
-
-    @classmethod
-    def checkpoint(cls, folder: str) -> Self:
-        """Only Spark has streams."""
-        return cls(f"the embedded engine has no streams, so --checkpoint {folder} is not for it", "omit --engine")
 
     @classmethod
     def rebuild(cls, clusters: Sequence[str], size: int) -> Self:
@@ -73,7 +61,7 @@ class Work:
     """The facts about a command's work that decide which engine does it.
 
     `copies`: the paths of copies. `live`: the URL of a live topic. `out`: the location of the tables; None: there are
-    none, or in a temporary folder. `checkpoint`: the folder of a stream. `size`: returns the bytes of the files to
+    none, or in a temporary folder. `size`: returns the bytes of the files to
     read; it is called only if the choice depends on it, and so is `rebuilt`: the bytes of the log of each cluster whose
     tables the command rebuilds besides, because a run was interrupted, or an older version wrote them.
     """
@@ -82,7 +70,6 @@ class Work:
     out: str | None
     size: Callable[[], int]
     live: str | None = None
-    checkpoint: str | None = None
     rebuilt: Callable[[], Mapping[str, int]] = dict
 
     @property
@@ -134,7 +121,7 @@ def choose(
         return Choice(SPARK, reason)
     rebuilt = work.rebuilt()
     size = work.size() + sum(rebuilt.values())
-    text = f"{bytes_text(size)} on this machine"
+    text = f"{bytes_text(size)} on this machine" if work.live is None else "a live topic, into files of this machine"
     if rebuilt:
         text += f", with the log of {_clusters_text(rebuilt)}, whose tables are rebuilt"
     if size <= MOST_BYTES:
@@ -147,10 +134,6 @@ def choose(
 
 
 def _check_embedded(work: Work) -> None:
-    if work.live is not None:
-        raise ChoiceError.live_topic(work.live)
-    if work.checkpoint is not None:
-        raise ChoiceError.checkpoint(work.checkpoint)
     if work.out is not None and is_schema(work.out):
         raise ChoiceError.catalog(place_text(work.out))
     for path in work.paths:
@@ -169,8 +152,6 @@ def _clusters_text(clusters: Iterable[str]) -> str:
 
 def _needs_spark(work: Work, environment: Mapping[str, str]) -> str | None:
     """Return why only Spark can do the work, or should; None if the embedded engine can."""
-    if work.live is not None:
-        return "it reads live topics"
     if work.out is not None and is_schema(work.out):
         return "it writes tables in catalogs"
     if offers := sorted((SESSION_OFFERS | {DATABRICKS}) & environment.keys()):

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from kip848_records.specs.audit_runs import AUDIT_RUNS
-from kip848_records.specs.columns import CLUSTER
+from kip848_records.specs.tables import AUDIT_RUNS, CLUSTER
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import place_text
 from kip848_records.tables.log import LOG

@@ -23,10 +23,11 @@ _NAMES: Final = (
     *("aborted_rounds", "sync_time", "eager_rebalances", "downgraded"),
     *("connect_task_running", "connect_delay", "connect_config_lag", "connect_balance"),
     *("streams_ready", "streams_topology_epoch", "streams_standby", "streams_cold_handover"),
-    *("share_initialized", "share_partition_assigned"),
+    "share_partition_assigned",
     *("owned_not_consumed", "blocked_by_transaction", "offsets_lost", "hanging_transaction"),
     *("moved_back", "moved_ahead", "repeat_at_handover"),
-    *("group_in_its_partition", "operation_size", "loadable_records", "audit_is_recent"),
+    *("group_in_its_partition", "operation_size", "loadable_records", "compaction_alive"),
+    "audit_is_recent",
 )
 
 # Spark may hand this package to a job as a zip file.

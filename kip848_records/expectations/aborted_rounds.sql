@@ -1,6 +1,8 @@
 -- name = "aborted_rounds"
 -- sentence = "A classic group gives up at most max_rounds generations before one gets its assignment"
 -- severity = "warn"
+-- needs = []
+-- about = "generation of a classic group"
 -- [limits.max_rounds]
 -- default = 5
 -- unit = "generations"

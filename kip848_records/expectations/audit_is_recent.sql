@@ -1,6 +1,8 @@
 -- name = "audit_is_recent"
 -- sentence = "The last audit's copy of the log is at most max_age old"
 -- severity = "off"
+-- needs = []
+-- about = "audit"
 -- [limits.max_age]
 -- default = 93600
 -- unit = "seconds"

@@ -1,6 +1,8 @@
 -- name = "awaited_partition_free"
 -- sentence = "A partition that a member waits for has an owner, or is without one for at most max_seconds"
 -- severity = "error"
+-- needs = []
+-- about = "member that waits for a partition"
 -- [limits.max_seconds]
 -- default = 60
 -- unit = "seconds"

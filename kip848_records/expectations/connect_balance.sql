@@ -1,6 +1,8 @@
 -- name = "connect_balance"
 -- sentence = "After a rebalance, Connect's workers run equally many connectors and tasks, within max_percent of all"
 -- severity = "warn"
+-- needs = []
+-- about = "generation of a Connect cluster"
 -- [limits.max_percent]
 -- default = 20
 -- unit = "percent"

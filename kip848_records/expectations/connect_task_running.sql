@@ -1,6 +1,8 @@
 -- name = "connect_task_running"
 -- sentence = "A connector or task is not without a worker for longer than max_seconds"
 -- severity = "error"
+-- needs = []
+-- about = "connector or task that lost its worker"
 -- [limits.max_seconds]
 -- default = 600
 -- unit = "seconds"

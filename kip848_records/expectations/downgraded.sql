@@ -1,6 +1,8 @@
 -- name = "downgraded"
 -- sentence = "A group does not go back from the consumer protocol to the classic protocol"
 -- severity = "warn"
+-- needs = []
+-- about = "group"
 
 SELECT
     'violation' AS verdict,

@@ -1,6 +1,8 @@
 -- name = "eager_rebalances"
 -- sentence = "An eager group of more than min_partitions partitions rebalances at most max_rebalances times in any hour"
 -- severity = "warn"
+-- needs = []
+-- about = "rebalance of an eager group of more than min_partitions partitions"
 -- [limits.min_partitions]
 -- default = 50
 -- unit = "partitions"

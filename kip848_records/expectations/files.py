@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.errors import InputError
 from kip848_records.expectations.results import ERROR, OFF, WARN
+from kip848_records.queries.headers import ABOUT, NEEDED, OF_ALL, WITHOUT, split_header
 from kip848_records.text import matches
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
@@ -19,7 +19,7 @@ SEVERITIES: Final = (ERROR, WARN, OFF)
 LARGEST: Final = 1e12
 """An upper limit for seconds: longer than any log, and small enough to be exact in ms as a double."""
 
-_KEYS: Final = {"name", "sentence", "severity", "limits"}
+_KEYS: Final = {"name", "sentence", "severity", "limits", *OF_ALL}
 _LIMIT_KEYS: Final = {"default", "unit", "reason"}
 
 
@@ -40,7 +40,9 @@ class Expectation:
     one cluster, with one row per item that it checks. The columns: ``verdict`` (pass, violation or unknown);
     ``severity`` (``warn`` for a violation that is at most a warning, else null); the location (``group_id``,
     ``group_epoch``, ``member_id``, ``partition`` and ``offset`` in `__consumer_offsets`, each null if it does not
-    apply); and ``message``, with the expected and the actual value.
+    apply); and ``message``, with the expected and the actual value. `about`: the noun of such an item. `needs`: names
+    in `queries.needs` without which nothing is evaluated; `without`: what is not looked for without others. A result
+    without items is not applicable.
     """
 
     name: str
@@ -49,6 +51,9 @@ class Expectation:
     severity: str = ERROR
     limits: Mapping[str, Limit] = field(default_factory=dict)
     path: str = ""
+    about: str = "item to check"
+    needs: Sequence[str] = ()
+    without: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -57,12 +62,19 @@ class Setting:
 
     `severity`: of a violation, ``error`` or ``warn``; ``off``: the expectation is not evaluated. `limits`: the
     parameters of the expectation, by name. `groups`: other settings for the groups whose ids match a pattern, in which
-    ``*`` stands for any text and ``?`` for one character; the first match applies.
+    ``*`` stands for any text and ``?`` for one character; the first match applies. `is_named`: the user asked for this
+    expectation, by its name in a configuration or by its file.
     """
 
     severity: str = ERROR
     limits: Mapping[str, float] = field(default_factory=dict)
     groups: Mapping[str, Setting] = field(default_factory=dict)
+    is_named: bool = False
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it is evaluated, be it for some groups only."""
+        return any(each.severity != OFF for each in (self, *self.groups.values()))
 
     def of_group(self, group_id: str) -> Setting:
         """Return the setting for a group: that of the first pattern which matches its id, else this one."""
@@ -72,21 +84,21 @@ class Setting:
 def read_expectation(path: Path | Traversable) -> Expectation:
     """Read a file. Raises InputError with its path if it cannot be read or its header is wrong."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        header, text = split_header(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError.bad_expectation(str(path), str(error)) from None
-    # The header ends before the first line that is not a comment: later comments belong to the SQL.
-    length = next((nth for nth, line in enumerate(lines) if not line.startswith("--")), len(lines))
-    try:
-        header = tomllib.loads("\n".join(line[2:] for line in lines[:length]))
-    except ValueError as error:
-        raise InputError.bad_expectation(str(path), f"its header is not TOML: {error}") from None
     _check(path, header)
-    limits = {name: Limit(**limit) for name, limit in header.get("limits", {}).items()}
-    text = "\n".join(lines[length:]).strip().rstrip(";")
     if not text:
         raise InputError.bad_expectation(str(path), "there is no SELECT after its header")
-    return Expectation(header["name"], header["sentence"], text, header.get("severity", ERROR), limits, str(path))
+    return Expectation(
+        header["name"],
+        header["sentence"],
+        text,
+        header.get("severity", ERROR),
+        {name: Limit(**limit) for name, limit in header.get("limits", {}).items()},
+        str(path),
+        **{name: header[name] for name in (ABOUT, NEEDED, WITHOUT) if name in header},
+    )
 
 
 def _check(path: Path | Traversable, header: dict[str, Any]) -> None:

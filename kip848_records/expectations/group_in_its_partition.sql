@@ -1,6 +1,8 @@
 -- name = "group_in_its_partition"
 -- sentence = "A group's records are in the partition of __consumer_offsets that the hash of its id gives"
 -- severity = "error"
+-- needs = []
+-- about = "group"
 -- [limits.offsets_partitions]
 -- default = 0
 -- unit = "partitions"

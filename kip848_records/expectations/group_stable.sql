@@ -1,6 +1,8 @@
 -- name = "group_stable"
 -- sentence = "A group does not rebalance for longer than max_seconds, apart from NotReady (streams_ready)"
 -- severity = "error"
+-- needs = []
+-- about = "group"
 -- [limits.max_seconds]
 -- default = 600
 -- unit = "seconds"

@@ -1,6 +1,8 @@
 -- name = "hanging_transaction"
 -- sentence = "A transaction with offset commits has its marker within max_timeout and grace: no transaction hangs"
 -- severity = "error"
+-- needs = ["offset_commits"]
+-- about = "partition of the log"
 -- [limits.max_timeout]
 -- default = 900
 -- unit = "seconds"
@@ -10,7 +12,7 @@
 -- unit = "seconds"
 -- reason = "By then the transaction coordinator has aborted a transaction that timed out, even if its broker had to be replaced."
 
--- Only its coordinator ends a transaction. If one is open for longer than any may be, its coordinator has lost it.
+-- A partition in which none is open passes, if no record of it was lost. Only its coordinator ends a transaction. If one is open for longer than any may be, its coordinator has lost it.
 SELECT
     CASE WHEN status = 'open' THEN verdict(is_late, true) ELSE verdict(true, status = 'unnamed' AND is_late) END AS verdict,
     CAST(NULL AS string) AS severity,
@@ -36,3 +38,10 @@ FROM (
     LEFT JOIN group_state AS present ON present.partition = now.partition AND present.group_id = now.group_id
     JOIN limits ON limits.group_id IS NOT DISTINCT FROM present.group_id
 ) AS opened
+UNION ALL
+SELECT
+    verdict(false, every.first_lost_offset IS NULL), NULL, NULL, NULL, NULL, every.partition, every.first_lost_offset,
+    'none is seen, but records were lost'
+FROM partition_history AS every
+WHERE every.is_base AND coalesce(every.last_offset >= every.first_offset, true)
+    AND NOT EXISTS (SELECT 1 FROM open_transactions_now AS found WHERE found.partition = every.partition)

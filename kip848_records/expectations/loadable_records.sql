@@ -1,6 +1,10 @@
 -- name = "loadable_records"
 -- sentence = "Kafka 4.0 to 4.4 can load every record of a group: it decodes, and its order is one that Kafka accepts"
 -- severity = "error"
+-- needs = []
+-- about = "group"
+-- [without]
+-- offset_commits = "records of offset commits are not looked at"
 
 -- One record that a coordinator refuses keeps it from loading the partition, with all groups in it
 -- (CoordinatorLoaderImpl and GroupMetadataManager.replay in Kafka). A violation is refused by every release that may have

@@ -1,6 +1,8 @@
 -- name = "mixed_protocols"
 -- sentence = "A group does not mix members of the classic and the consumer protocol for longer than max_seconds"
 -- severity = "warn"
+-- needs = []
+-- about = "group with members of both protocols"
 -- [limits.max_seconds]
 -- default = 86400
 -- unit = "seconds"

@@ -1,6 +1,8 @@
 -- name = "moved_ahead"
 -- sentence = "No committed offset was set ahead while its group had no members; one that was set longer ago than within does not count"
 -- severity = "off"
+-- needs = ["offset_commits"]
+-- about = "group with committed offsets"
 -- [limits.within]
 -- default = 86400
 -- unit = "seconds"
@@ -20,3 +22,13 @@ SELECT
 FROM moved_offsets AS ahead
 JOIN limits ON limits.group_id IS NOT DISTINCT FROM ahead.group_id
 WHERE ahead.kind = 'ahead'
+UNION ALL
+SELECT
+    verdict(false, every.has_full_history OR coalesce(every.known_ms >= limits.within * 1000, false)), NULL, every.group_id,
+    NULL, NULL, every.partition, NULL, concat('none is seen; its commits must be known for ', within_text)
+FROM committing_groups AS every
+JOIN limits ON limits.group_id = every.group_id
+WHERE NOT EXISTS (
+    SELECT 1 FROM moved_offsets AS found
+    WHERE found.offsets_partition = every.partition AND found.group_id = every.group_id AND found.kind = 'ahead'
+)

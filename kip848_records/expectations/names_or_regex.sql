@@ -1,6 +1,8 @@
 -- name = "names_or_regex"
 -- sentence = "A member subscribes by topic names or by a regular expression, not by both, in the dialects of the drafts"
 -- severity = "error"
+-- needs = ["draft_dialect"]
+-- about = "member of a consumer group"
 
 -- Since Kafka 4.0 a member may use both.
 SELECT verdict, severity, group_id, group_epoch, member_id, partition, invariants.offset, message

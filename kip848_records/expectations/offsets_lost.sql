@@ -1,6 +1,8 @@
 -- name = "offsets_lost"
 -- sentence = "No committed offset was removed while its group lives on; a loss that is older than within does not count"
 -- severity = "warn"
+-- needs = ["offset_commits"]
+-- about = "group with committed offsets"
 -- [limits.within]
 -- default = 86400
 -- unit = "seconds"
@@ -16,11 +18,28 @@ SELECT
             ELSE concat('expected the committed offsets of ', counted(lost.partitions, partition), ' of ', lost.topic, ' to stay, ')
         END,
         CASE WHEN lost.partitions = 1 THEN concat(CAST(lost.before_offset AS string), ' was removed ') ELSE 'they were removed ' END,
-        CASE lost.cause
-            WHEN 'topic_deleted' THEN 'with the topic'
-            WHEN 'expired' THEN 'as they had expired'
+        CASE
+            WHEN lost.cause = 'expired' AND lost.retention_ms IS NOT NULL
+                THEN concat('as their client had asked the broker to keep them for ', span(lost.retention_ms))
+            WHEN lost.cause = 'topic_deleted' THEN 'with the topic'
+            WHEN lost.cause = 'expired' THEN 'as they had expired'
+            WHEN lost.cause = 'expired_or_topic_deleted' THEN 'as they had expired, or with the topic'
+            WHEN lost.cause = 'deleted_or_topic_deleted' THEN 'by a tool, or with the topic'
             ELSE 'by a tool'
+        END,
+        CASE WHEN lost.assumed_retention_ms IS NULL THEN ''
+            ELSE concat(' (assumed: brokers keep offsets for ', span(lost.assumed_retention_ms), ')')
         END
     ) AS message
 FROM lost_offsets AS lost
 JOIN limits ON limits.group_id IS NOT DISTINCT FROM lost.group_id
+UNION ALL
+SELECT
+    verdict(false, every.has_full_history OR coalesce(every.known_ms >= limits.within * 1000, false)), NULL, every.group_id,
+    NULL, NULL, every.partition, NULL, concat('none is seen; its commits must be known for ', within_text)
+FROM committing_groups AS every
+JOIN limits ON limits.group_id = every.group_id
+WHERE NOT EXISTS (
+    SELECT 1 FROM lost_offsets AS found
+    WHERE found.offsets_partition = every.partition AND found.group_id = every.group_id
+)

@@ -1,6 +1,8 @@
 -- name = "operation_size"
 -- sentence = "The records of one operation fit into a batch of max_bytes; from warn_percent of it on, this is a warning"
 -- severity = "error"
+-- needs = []
+-- about = "group with members"
 -- [limits.max_bytes]
 -- default = 1048588
 -- unit = "bytes"

@@ -1,6 +1,8 @@
 -- name = "rebalance_time"
 -- sentence = "A rebalance converges within max_seconds of its first bump, unless the group empties or is deleted first"
 -- severity = "error"
+-- needs = []
+-- about = "rebalance of a group whose members have epochs"
 -- [limits.max_seconds]
 -- default = 900
 -- unit = "seconds"

@@ -1,6 +1,8 @@
 -- name = "rebalance_time_p95"
 -- sentence = "95 % of the observed rebalances of a group with members converge within max_seconds"
 -- severity = "warn"
+-- needs = []
+-- about = "rebalance of a group that had members before"
 -- [limits.max_seconds]
 -- default = 120
 -- unit = "seconds"

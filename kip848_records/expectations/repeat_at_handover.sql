@@ -1,6 +1,8 @@
 -- name = "repeat_at_handover"
 -- sentence = "A handover of a partition lets its new owner read at most max_offsets again; one longer ago than within does not count"
 -- severity = "off"
+-- needs = ["offset_commits"]
+-- about = "handover of a partition with committed offsets"
 -- [limits.max_offsets]
 -- default = 1000
 -- unit = "offsets"

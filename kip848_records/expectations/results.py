@@ -20,7 +20,10 @@ OFF: Final = "off"
 """Severities; an expectation that is off is not evaluated."""
 
 FAIL: Final = "fail"
-"""The status of an expectation that does not hold; the others are FAULT, PASS, WARN and UNKNOWN."""
+"""The status of an expectation that does not hold; the others are FAULT, PASS, WARN, UNKNOWN and NOT_APPLICABLE."""
+
+NOT_APPLICABLE: Final = "not_applicable"
+"""The status of an expectation that checked nothing: the log has nothing of the kind, or it was not decoded."""
 
 FAULT: Final = "fault"
 """The status of an expectation of this package whose query failed: a fault of this package."""
@@ -32,7 +35,8 @@ class Finding:
 
     `group_id`, `group_epoch`, `member_id`, `partition` and `offset` (of `__consumer_offsets`) locate it, each None if
     it does not apply. `severity` is ``error`` or ``warn``; `message` has the expected and the actual value. Ids are not
-    escaped: they may contain any character.
+    escaped: they may contain any character. `advice`: the part of the message that says what to do; None if none does.
+    `kind`: that of the group, an entry of `kinds.KINDS`; None if it does not apply, or the group was deleted.
     """
 
     cluster: str
@@ -43,6 +47,12 @@ class Finding:
     offset: int | None
     severity: str
     message: str
+    advice: str | None = None
+    kind: str | None = None
+
+    def columns(self) -> dict[str, object]:
+        """Return the columns for programs: without the advice, which the message has, and the kind."""
+        return {name: value for name, value in vars(self).items() if name not in {"advice", "kind"}}
 
 
 class Counts(NamedTuple):
@@ -54,14 +64,27 @@ class Counts(NamedTuple):
     unknowns: int
 
 
+class NotApplicable(NamedTuple):
+    """Why an expectation checked nothing in a cluster.
+
+    `reason`: in words. `way_out`: what makes it applicable; None if nothing but another log does. `need`: the name in
+    `queries.needs` that the audit does not meet; None if the log has nothing to check.
+    """
+
+    reason: str
+    way_out: str | None = None
+    need: str | None = None
+
+
 @dataclass(frozen=True)
 class Result:
     """The result of one expectation.
 
     `passed`, `errors`, `warnings` and `unknowns` count the checked items. `violations` and `unknown` hold the first of
     them, errors before warnings. A check keeps at most `check.KEPT` of each, so the counts may be higher. `by_cluster`
-    has the counts of each cluster. `faults`: the errors of the clusters for which the query failed; nothing is known of
-    them.
+    has the counts of each cluster where something was checked, and `not_applicable` why nothing was in the others.
+    `faults`: the errors of the clusters for which the query failed; nothing is known of them. `without`: what was not
+    looked for, and why not, in sentences. `is_named`: the user asked for this expectation.
     """
 
     name: str
@@ -75,17 +98,25 @@ class Result:
     unknown: Sequence[Finding]
     by_cluster: Mapping[str, Counts] = field(default_factory=dict)
     faults: Mapping[str, Exception] = field(default_factory=dict)
+    not_applicable: Mapping[str, NotApplicable] = field(default_factory=dict)
+    without: Sequence[str] = ()
+    is_named: bool = False
 
     @property
     def status(self) -> str:
-        """The worst: `fault`, `fail` for an error, `warn` for a warning, `unknown` for an unknown item, else `pass`."""
+        """The worst: `fault`, `fail` for an error, `warn` for a warning, `unknown` for an unknown item, else `pass`.
+
+        `not_applicable` if nothing was checked.
+        """
         if self.faults:
             return FAULT
         if self.errors:
             return FAIL
         if self.warnings:
             return WARN
-        return UNKNOWN if self.unknowns else PASS
+        if self.unknowns:
+            return UNKNOWN
+        return PASS if self.passed else NOT_APPLICABLE
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 -- name = "revocation_time"
 -- sentence = "A member revokes partitions within its own rebalance timeout plus max_seconds_over"
 -- severity = "warn"
+-- needs = []
+-- about = "revocation by a member"
 -- [limits.max_seconds_over]
 -- default = 10
 -- unit = "seconds"

@@ -1,14 +1,16 @@
 -- name = "share_partition_assigned"
 -- sentence = "An initialized partition that a share group subscribes to is not without a member for longer than max_seconds"
 -- severity = "error"
+-- needs = []
+-- about = "initialized partition to which members of a share group subscribe"
 -- [limits.max_seconds]
 -- default = 300
 -- unit = "seconds"
 -- reason = "No member reads the partition. A dead member is replaced after its session of 45 s."
 
--- The partitions that are without a member at capture, while the group has members.
+-- At capture, while the group has members.
 SELECT
-    verdict(is_late, is_late OR history = 'right_censored') AS verdict,
+    verdict(owners = 0 AND is_late, owners > 0 OR is_late OR history = 'right_censored') AS verdict,
     CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition, from_offset AS offset,
     concat(
@@ -22,5 +24,4 @@ FROM (
     FROM subscribed_shares
     LEFT JOIN captures ON captures.partition = subscribed_shares.partition
     JOIN limits ON limits.group_id = subscribed_shares.group_id
-    WHERE owners = 0
 ) AS late

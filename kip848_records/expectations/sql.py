@@ -8,6 +8,8 @@ A text may use the tables, and:
 - the functions of `queries/functions.sql`, which are replaced by their text, so that both engines support them.
 - the column ``names_blocker`` of its answer, a boolean: the finding is about the group's ongoing rebalance, so that
   `kip848 check` names the member that blocks it, and adds the sentence that all reports have about it.
+- the column ``advice_in_message`` of its answer: the part of the message that says what to do. Reports for people
+  say it once for several findings of one cause.
 - the parameters ``:captured_at`` and ``:dialect`` of the run, and ``:now``. The age of what is open is not measured to
   that time, but to that of its partition: ``group_state.captured_at``, or ``captures.captured_at``.
 """
@@ -18,8 +20,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.queries.tables import words
-from kip848_records.queries.texts import plain, read, relations_of, rendered
-from kip848_records.specs.registry import WITH_GROUPS
+from kip848_records.queries.texts import literal, plain, read, relations_of, rendered
+from kip848_records.specs.tables import WITH_GROUPS
 from kip848_records.text import duration_text
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 PLACE: Final = ("group_id", "group_epoch", "member_id", "partition", "offset")
 DETAIL: Final = (*PLACE, "severity", "message")
 NAMES_BLOCKER: Final = "names_blocker"
+ADVICE: Final = "advice_in_message"
 
 _EVALUATED: Final = "expectations/templates/evaluated.sql"
 _LIMITS: Final = "expectations/templates/limits.sql"
@@ -39,21 +42,28 @@ _SILENCE_LIMIT: Final = "min_silence"
 _SILENCE_OF_LIMITS: Final = "expectations/templates/least_silence.sql"
 
 
-def query(expectation: Expectation, setting: Setting, kept: int) -> tuple[str, dict[str, Parameter]]:
+def query(
+    expectation: Expectation, setting: Setting, kept: int, without_groups: Sequence[str | None] = ()
+) -> tuple[str, dict[str, Parameter]]:
     """Return a query and its parameters, except those of the run.
 
     The query returns the first rows of each verdict, errors first: ``verdict, nth``, `DETAIL`, and the counts of all
-    rows with this verdict, ``total`` and ``errors``. All passed rows become one row.
+    rows with this verdict, ``total`` and ``errors``. All passed rows become one row. What is about
+    `without_groups` does not count; None stands for what concerns many groups.
     """
     text = plain(expectation.text)
     # How long is too long is a limit of these expectations, and a rule of the relation.
     own = {_SILENCE: read(_SILENCE_OF_LIMITS)} if _SILENCE_LIMIT in expectation.limits else {}
     shared = relations_of(text, own)
     limits, parameters = _limits(expectation, setting, [text, *shared.values()])
-    more = (NAMES_BLOCKER,) if NAMES_BLOCKER in words(text) else ()
+    more = tuple(name for name in (NAMES_BLOCKER, ADVICE) if name in words(text))
     relations = {"limits": limits, **shared, "evaluated_": text}
     detail = (*DETAIL, *more)
-    return rendered(_EVALUATED, relations=relations, place=PLACE, detail=detail, more=more, kept=kept), parameters
+    ids = [literal(group_id) for group_id in without_groups if group_id is not None]
+    excluded = [f"evaluated_.group_id IN ({', '.join(ids)})"] if ids else []
+    excluded += ["evaluated_.group_id IS NULL"] if None in without_groups else []
+    values = {"relations": relations, "place": PLACE, "detail": detail, "more": more}
+    return rendered(_EVALUATED, kept=kept, excluded=excluded, **values), parameters
 
 
 def _limits(expectation: Expectation, setting: Setting, texts: Sequence[str]) -> tuple[str, dict[str, Parameter]]:

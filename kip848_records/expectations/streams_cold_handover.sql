@@ -1,6 +1,8 @@
 -- name = "streams_cold_handover"
 -- sentence = "At most max_tasks tasks with state go to processes without that state in any hour"
 -- severity = "warn"
+-- needs = []
+-- about = "handover of a task of a streams group"
 -- [limits.max_tasks]
 -- default = 20
 -- unit = "tasks"

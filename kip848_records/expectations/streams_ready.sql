@@ -1,6 +1,8 @@
 -- name = "streams_ready"
 -- sentence = "A streams group with members is not NotReady for longer than max_seconds"
 -- severity = "error"
+-- needs = []
+-- about = "streams group"
 -- [limits.max_seconds]
 -- default = 300
 -- unit = "seconds"

@@ -1,6 +1,8 @@
 -- name = "streams_standby"
 -- sentence = "Each task with state has a standby, if standbys are configured and there are two processes"
 -- severity = "warn"
+-- needs = []
+-- about = "stable streams group with standbys and two processes"
 
 SELECT
     verdict(lacking > 0, lacking > 0 OR undecided = 0) AS verdict,

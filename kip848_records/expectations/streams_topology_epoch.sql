@@ -1,6 +1,8 @@
 -- name = "streams_topology_epoch"
 -- sentence = "A streams member runs the group's topology within max_seconds after it changed"
 -- severity = "warn"
+-- needs = []
+-- about = "member of a streams group"
 -- [limits.max_seconds]
 -- default = 900
 -- unit = "seconds"

@@ -1,6 +1,8 @@
 -- name = "superseded_epochs"
 -- sentence = "At most max_percent of a group's epochs are superseded before they converge, if it has at least min_epochs"
 -- severity = "warn"
+-- needs = []
+-- about = "group with at least min_epochs epochs"
 -- [limits.max_percent]
 -- default = 80
 -- unit = "percent"

@@ -1,6 +1,8 @@
 -- name = "sync_time"
 -- sentence = "The leader of a classic group sends the assignment within max_seconds of the last member's join"
 -- severity = "warn"
+-- needs = []
+-- about = "generation of a classic group"
 -- [limits.max_seconds]
 -- default = 10
 -- unit = "seconds"

@@ -1,6 +1,8 @@
 -- name = "target_covers_topics"
 -- sentence = "A target assignment gives every partition of the subscribed topics to exactly one member"
 -- severity = "error"
+-- needs = []
+-- about = "assignment of a consumer group"
 
 -- Every log shows whether a partition is in two targets. A missing partition shows only in the present assignment, and only
 -- up to Kafka 4.0: its coordinator wrote the topics' sizes (type 4), which later ones delete. A missing target may be in

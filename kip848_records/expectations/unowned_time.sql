@@ -1,11 +1,14 @@
 -- name = "unowned_time"
 -- sentence = "A partition in some member's target is not without an owner for longer than max_seconds"
 -- severity = "error"
+-- needs = []
+-- about = "partition that was without an owner while a member was to have it"
 -- [limits.max_seconds]
 -- default = 300
 -- unit = "seconds"
 -- reason = "Seconds in which no member consumed a partition. A dead member is replaced after its session of 45 s and a rebalance."
 
+-- Of a classic group the time counts in which a generation assigned a partition to no member and no other one followed.
 -- The time counts while the partition is in some member's target: a group that is stopped at night misses nothing. It is
 -- a lower bound, because the log does not show how long a member was dead before its session expired. It ends with the
 -- new owner, when the partition is in no target any more, or at the end of the log.
@@ -28,4 +31,4 @@ SELECT
     ) END AS message
 FROM partition_handover
 JOIN limits USING (group_id)
-WHERE released_at IS NOT NULL AND wanted AND has_epochs(group_type)
+WHERE released_at IS NOT NULL AND wanted AND (has_epochs(group_type) OR to_member IS NULL)

@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
+import pyarrow as pa
 
 from kip848_records.log.continuity import rewritten_partitions
 from kip848_records.log.runs import last_reads
 from kip848_records.log.table import LogTable
 from kip848_records.protocol.schema import NO_UUID
 from kip848_records.tables.log import LOG
-from kip848_records.tables.places import delta_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +35,8 @@ def replaced_partitions(log: LogTable, knowledge: Knowledge, live: LiveLog, ends
     topic_id, before = knowledge.runs[-1].topic_id, last_reads(knowledge.reads)
     found = {}
     for partition, read in before.items():
-        start, end = ends.offsets.get(partition, (0, -1))
+        # Another engine may have read behind an open transaction.
+        start, end = ends.offsets.get(partition, (0, -1))[0], ends.high_watermarks.get(partition, -1)
         # Brokers before 2.8 have no topic ids: after an upgrade the topic gets its first one.
         if NO_UUID not in {topic_id, ends.topic_id} and topic_id != ends.topic_id:
             found[partition] = "the topic was deleted and created again"
@@ -48,15 +48,18 @@ def replaced_partitions(log: LogTable, knowledge: Knowledge, live: LiveLog, ends
 
 
 def archive_partitions(log: LogTable, knowledge: Knowledge, partitions: Iterable[int]) -> LogTable:
-    """Give the log's rows of these partitions another cluster's name, in one commit; return that cluster's log.
+    """Give the log's rows of these partitions another cluster's name; return that cluster's log.
 
-    The runs are copied first. If the process is interrupted in between, doing both again repairs it.
+    The runs are copied first, then the rows, which are removed last. If the process is interrupted in between, doing
+    all of it again repairs it: Delta takes neither a second time.
     """
     reads = last_reads(knowledge.reads)
-    last = max(reads[partition].run for partition in partitions)
+    listed = sorted(partitions)
+    last = max(reads[partition].run for partition in listed)
     archive = LogTable(log.engine, f"{log.cluster} until run {last}")
     if not archive.knowledge().runs:
         archive.append_infos([replace(run, is_archived=True) for run in knowledge.runs if run.run <= last])
-    is_theirs = (F.col("cluster") == log.cluster) & F.col("partition").isin(list(partitions))
-    delta_table(log.spark, log.out, LOG.name).update(is_theirs, {"cluster": F.lit(archive.cluster)})
+    archive.append_rows(log.of_partitions(listed), last + 1)
+    theirs = log.engine.relation(pa.table({"partition": pa.array(listed, pa.int32())}))
+    log.engine.delete(LOG, log.cluster, theirs, ("partition",))
     return archive

@@ -7,25 +7,49 @@ were read before is the compaction probe: while it exists, nothing after the sec
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import functions as F
+import pyarrow as pa
 
 from kip848_records.log.coverage import repeated_keys
+from kip848_records.sources.predicates import IS_READABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from pyspark.sql import DataFrame
-
+    from kip848_records.engines.engine import Engine, Relation
     from kip848_records.log.runs import PartitionRead
     from kip848_records.log.table import LogTable
     from kip848_records.sources.topic.ends import Ends
     from kip848_records.sources.topic.live_log import LiveLog
 
-_POSITION: Final = ("partition", "offset")
+_SAME: Final = """
+SELECT DISTINCT there.partition FROM {there} AS there
+JOIN {known} AS known ON there.partition = known.partition AND there.offset = known.offset
+    AND there.key = known.key AND there.timestamp = known.timestamp
+"""
+_TIMES: Final = f"""
+SELECT there.partition, there.offset, unix_millis(there.timestamp) AS ms FROM {{there}} AS there WHERE {IS_READABLE}
+"""  # noqa: S608 - a constant
+_LAST: Final = """
+SELECT last.partition, last.offset, unix_millis(last.timestamp) AS ms
+FROM (
+    SELECT log.*, row_number() OVER (PARTITION BY log.partition ORDER BY log.offset DESC) AS nth
+    FROM {log} AS log WHERE NOT log.is_inferred AND log.control IS NULL AND log.offset IS NOT NULL
+) AS last
+WHERE last.nth = 1
+"""
+# A live topic is one copy. Offset commits, the only records in transactions, do not count.
+_RECORDS: Final = f"""
+SELECT rows.partition, rows.offset, rows.key, rows.key_type, 'none' AS transaction, '' AS copy,
+    CAST(NULL AS bigint) AS behind
+FROM {{rows}} AS rows WHERE {IS_READABLE}
+UNION ALL
+SELECT log.partition, log.offset, log.key, log.key_type, 'none', '', CAST(NULL AS bigint)
+FROM {{log}} AS log JOIN {{ranges}} AS ranges ON log.partition = ranges.place
+WHERE log.offset >= ranges.range_from AND {IS_READABLE}
+"""  # noqa: S608 - a constant
+_RANGES: Final = pa.schema([("place", pa.int32()), ("range_from", pa.int64())])
 
 
 def probed_partitions(
@@ -36,10 +60,8 @@ def probed_partitions(
     if not probes:
         return set()
     with live.reading():
-        there = live.read(probes)
-        known = log.records().select(*_POSITION, "key", "timestamp")
-        same = there.join(known, [*_POSITION, "key", "timestamp"], "left_semi")
-        return {row.partition for row in same.select("partition").collect()}
+        same = log.engine.sql(_SAME, there=live.read(probes), known=log.records())
+        return {row.partition for row in log.engine.collect(same)}
 
 
 def rewritten_partitions(
@@ -56,7 +78,7 @@ def rewritten_partitions(
     if not asked:
         return {}
     with live.reading():
-        there = live.read(asked).select("partition", "offset", F.unix_millis("timestamp").alias("ms")).collect()
+        there = log.engine.collect(log.engine.sql(_TIMES, there=live.read(asked)))
     return {
         row.partition: f"the record at {row.offset} is not the one that was read"
         for row in there
@@ -68,9 +90,8 @@ def _last_records(log: LogTable, partitions: set[int]) -> dict[int, tuple[int, i
     """Return offset and time of each partition's last record in the log."""
     if not partitions:
         return {}
-    rows = log.records().where("NOT is_inferred").withColumn("ms", F.unix_millis("timestamp"))
-    last = rows.groupBy("partition").agg(F.max(F.struct("offset", "ms")).alias("last")).collect()
-    return {row.partition: (row.last.offset, row.last.ms) for row in last if row.partition in partitions}
+    last = log.engine.collect(log.engine.sql(_LAST, log=log.records()))
+    return {row.partition: (row.offset, row.ms) for row in last if row.partition in partitions}
 
 
 def continued(read: PartitionRead, old: PartitionRead | None, *, is_probed: bool) -> PartitionRead:
@@ -92,33 +113,42 @@ def continued(read: PartitionRead, old: PartitionRead | None, *, is_probed: bool
     return replace(read, note=note if read.note is None else f"{note}; {read.note}")
 
 
-def with_repeated_keys(log: LogTable, rows: DataFrame | None, reads: list[PartitionRead]) -> list[PartitionRead]:
-    """Find the first repeated key of each complete range, if unknown, and its last one: the next probe."""
+def with_repeated_keys(
+    log: LogTable, rows: Relation | None, reads: list[PartitionRead], first_repeated: Mapping[int, int]
+) -> list[PartitionRead]:
+    """Find the first repeated key of each complete range, if unknown, and its last one: the next probe.
+
+    `first_repeated`: by partition, the offset of a repeated key that the reader of the rows found among all records.
+    """
     if rows is None:
         return reads
+    engine = log.engine
     lacking = [read for read in reads if read.first_repeated_key is None and read.range_from < read.from_offset]
-    columns = (*_POSITION, "key", "key_type")
-    records = rows.select(*columns)
-    if lacking:
-        ranges = ((F.col("partition") == read.partition) & (F.col("offset") >= read.range_from) for read in lacking)
-        records = records.unionByName(log.records().where(reduce(or_, ranges)).select(*columns))
-    # A live topic shows no transactions, and is one copy. A stream has a session of its own for its batches.
-    records = records.selectExpr("*", "'none' AS transaction", "'' AS copy", "CAST(NULL AS bigint) AS behind")
-    pairs = records.sparkSession.sql(repeated_keys("{records}"), records=records)
-    found = {row.partition: row for row in pairs.collect()}
-    return [
-        replace(
-            read,
-            first_repeated_key=pair.first_repeated if read.first_repeated_key is None else read.first_repeated_key,
-            compaction_probe=pair.compaction_probe,
-        )
-        if (pair := found.get(read.partition)) is not None
-        else read
-        for read in reads
-    ]
+    pairs = _pairs(engine, engine.sql(_RECORDS, rows=rows, log=log.records(), ranges=_of_ranges(engine, lacking)))
+    return [_with_pair(read, pairs.get(read.partition), first_repeated.get(read.partition)) for read in reads]
+
+
+def _of_ranges(engine: Engine, reads: Sequence[PartitionRead]) -> Relation:
+    ranges = [{"place": read.partition, "range_from": read.range_from} for read in reads]
+    return engine.relation(pa.Table.from_pylist(ranges, _RANGES))
+
+
+def _pairs(engine: Engine, records: Relation) -> dict[int, tuple[int, int]]:
+    """Return by partition the first record that repeats a key, and the first one of the last such pair."""
+    found = engine.collect(engine.sql(repeated_keys("{records}"), records=records))
+    return {row.partition: (row.first_repeated, row.compaction_probe) for row in found}
+
+
+def _with_pair(read: PartitionRead, pair: tuple[int, int] | None, other: int | None) -> PartitionRead:
+    first, probe = pair or (other, read.compaction_probe)
+    if read.first_repeated_key is None and first is not None:
+        read = replace(read, first_repeated_key=first if other is None else min(first, other))
+    return replace(read, compaction_probe=probe)
 
 
 def _ranges(offsets: Mapping[int, int | None], ends: Ends) -> dict[int, tuple[int, int]]:
-    """Return the offset range of one record in each partition; none before the log's start, which the topic lacks."""
-    starts = {partition: start for partition, (start, _) in ends.offsets.items()}
-    return {p: (at, at + 1) for p, at in offsets.items() if at is not None and at >= starts[p]}
+    """Return the offset range of one record in each partition; none where the engine cannot read it.
+
+    The topic lacks records before the log's start. Spark does not read behind an open transaction.
+    """
+    return {p: (at, at + 1) for p, at in offsets.items() if at is not None and at in range(*ends.offsets[p])}

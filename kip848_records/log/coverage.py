@@ -101,7 +101,7 @@ def read_coverage(engine: Engine, ask: Ask, log: Relation) -> LogCoverage:
     found: dict[int, list[Extent]] = defaultdict(list)
     for each in _with_repeated_keys(ask, extents):
         found[each.partition].append(each)
-    by_partition = {partition: without_filled(copies) for partition, copies in found.items()}
+    by_partition = {partition: without_filled(_with_records(copies)) for partition, copies in found.items()}
     bases = {partition: choose_base(copies) for partition, copies in by_partition.items()}
     lacking = _lacking_records(engine, log, by_partition, bases)
     copies = [
@@ -161,6 +161,11 @@ def _extents(ask: Ask) -> tuple[list[Extent], list[LostRecord]]:
             found = found and found.with_lost_record(row.last_lost)
         extents += [found] if found else []
     return extents, losses_of_copies
+
+
+def _with_records(copies: Sequence[Extent]) -> Sequence[Extent]:
+    """Return the copies of a partition that are not empty; one, if all are."""
+    return [each for each in copies if each.first_offset <= each.last_offset] or copies[:1]
 
 
 def _file_row(file: Mapping[str, Any]) -> FileRow:

@@ -67,16 +67,22 @@ class FileRow(NamedTuple):
     first_repeated_offset: int | None
     unread: Sequence[Unread]
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no byte: a file that a broker has just begun."""
+        return self.last_offset is None and not self.unread
+
 
 @dataclass(frozen=True)
 class Extent:
     """The range of one partition that one copy holds.
 
-    `first_offset`, `last_offset`: its start and end. `log_start_missing`: the start of the log is missing, though
-    compaction would have kept it; None if the source does not show that. `gaps`: those that compaction may have made,
-    in order; None if the source does not show them. `first_repeated`: the offset of the first known repeated key.
-    `repeats_from`: repeated keys before this offset prove nothing, because files of the copy overlap there. `unread`:
-    the losses. `lost_until`: the offset after the last record in error whose group is unknown; 0 if there is none.
+    `first_offset`, `last_offset`: its start and end; an empty one ends before its start. `log_start_missing`: the start
+    of the log is missing, though compaction would have kept it; None if the source does not show that. `gaps`: those
+    that compaction may have made, in order; None if the source does not show them. `first_repeated`: the offset of the
+    first known repeated key. `repeats_from`: repeated keys before this offset prove nothing, because files of the copy
+    overlap there. `unread`: the losses. `lost_until`: the offset after the last record in error whose group is unknown;
+    0 if there is none.
     """
 
     partition: int
@@ -160,6 +166,10 @@ def extent(partition: int, copy: str, files: Sequence[FileRow]) -> Extent | None
     if files[0].base_offset is None:
         return _dump_extent(partition, copy, files[0])
     in_order = sorted(files, key=lambda file: (file.base_offset or 0, file.last_offset or 0))
+    if all(file.is_empty for file in files):
+        start = in_order[0].first_offset
+        return Extent(partition, copy, first_offset=start, last_offset=start - 1, log_start_missing=start > 0)
+    in_order = [file for file in in_order if not file.is_empty]
     read = [file for file in in_order if file.last_offset is not None]
     if not read:
         return None

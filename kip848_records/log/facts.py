@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.decode.dialects import choose_dialect
@@ -86,7 +86,8 @@ class LogFacts:
     `copies`: what each copy holds of each partition, the rows of the table `partition_history`. `stale`:
     ``partition, offset`` of records that do not count for states and history; None if there are none.
     `held_elsewhere`: ``partition, offset`` of records that one copy could not read and another copy holds; None if
-    there are none. `dialect_note`: why the dialect was chosen; None if the user did.
+    there are none. `dialect_note`: why the dialect was chosen; None if the user did. `undecided`: by partition, the
+    offset from which on an open transaction may have ended unseen (`log.runs.PartitionRead.undecided_from`).
     """
 
     inputs: ReplayInputs
@@ -96,6 +97,7 @@ class LogFacts:
     is_archived: bool
     dialect_note: str | None = None
     held_elsewhere: Relation | None = None
+    undecided: Mapping[int, int] = field(default_factory=dict)
 
     def replayable(self, engine: Engine, rows: Relation) -> Relation:
         """Return the rows that a replay takes.
@@ -139,6 +141,11 @@ def log_facts(log: LogTable, knowledge: Knowledge) -> LogFacts:
         is_archived=info.is_archived,
         dialect_note=None if choice is None else str(choice),
         held_elsewhere=records_of_other_copies(log.engine, log.records()) if has_errors else None,
+        undecided={
+            partition: read.undecided_from
+            for partition, read in last_reads(knowledge.reads).items()
+            if read.undecided_from is not None
+        },
     )
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
 from kip848_records.replay.inputs import PartitionCoverage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+_ONE_OF: Final = re.compile(r"one partition of (\d+)")
 
 
 class EndOffset(NamedTuple):
@@ -85,6 +88,9 @@ class PartitionRead:
 
     ``captured_ms``: up to then all that happened in the partition is known, in ms since 1970; None: no record was read
     yet. Not ``is_read_to_end``: later records are behind an open transaction, or were not read.
+
+    ``undecided_from``: the log has records from there on of a transaction that was open, and a later part was read by
+    an engine that sees no markers: whether it ended is not known. None: the log has the markers of all that it has.
     """
 
     run: int
@@ -102,6 +108,7 @@ class PartitionRead:
     is_tombstone_gap: bool = False
     captured_ms: int | None = None
     is_read_to_end: bool = True
+    undecided_from: int | None = None
 
     @classmethod
     def of(cls, run: int, partition: int, known: Mapping[str, Any]) -> PartitionRead:
@@ -170,3 +177,14 @@ def _complete_ranges(reads: Sequence[PartitionRead]) -> tuple[tuple[int, int], .
         if read.complete_from is not None
     )
     return tuple((first, until) for first, until in ranges if first < until)
+
+
+def one_partition_of(partitions: int) -> str:
+    """Return the note of `PartitionRead` that of so many partitions only this one was read."""
+    return f"one partition of {partitions}"
+
+
+def partitions_beside_one(notes: Iterable[str | None]) -> int | None:
+    """Return the number in `one_partition_of` if one of the notes has that; None: all partitions were read."""
+    found = (_ONE_OF.search(note or "") for note in notes)
+    return next((int(each[1]) for each in found if each is not None), None)

@@ -10,15 +10,13 @@ import pyarrow as pa
 from kip848_records.log.runs import PartitionRead, RunInfo, facts
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.queries.texts import rendered
-from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.specs.log_columns import LOG_COLUMNS
+from kip848_records.specs.tables import AUDIT_RUNS
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.log import KNOWLEDGE, LOG, OFFSET_COMMIT, RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from pyspark.sql import SparkSession
 
     from kip848_records.engines.engine import Engine, Relation, Rows
     from kip848_records.queries.tables import Parameter, Row
@@ -59,12 +57,6 @@ class LogTable:
     def out(self) -> str:
         """The location of the tables."""
         return self.engine.out
-
-    @property
-    def spark(self) -> SparkSession:
-        """The session of Spark's engine, which alone reads live topics."""
-        session: SparkSession = self.engine.spark  # type: ignore[attr-defined]
-        return session
 
     def read(self, table: str) -> Relation:
         """Return the cluster's rows of a table; none if it does not exist."""
@@ -142,6 +134,17 @@ class LogTable:
     def append_infos(self, infos: Sequence[RunInfo]) -> None:
         """Append facts about runs, without rows of the log."""
         self._append(_knowledge(infos), infos[-1].run)
+
+    def of_partitions(self, partitions: Sequence[int]) -> Relation:
+        """Return all rows of the log about some partitions, also what runs know about them."""
+        columns = ", ".join(f"log.{column.name}" for column in LOG.columns if column.name != "cluster")
+        listed = ", ".join(map(str, partitions))
+        text = f"SELECT {columns} FROM {{log}} AS log WHERE log.partition IN ({listed})"  # noqa: S608 - numbers
+        return self.engine.sql(text, log=self.read(LOG.name))
+
+    def append_rows(self, rows: Relation, number: int) -> None:
+        """Append rows of `of_partitions` of another cluster, with a number that no run of this one has."""
+        self._append(rows, number)
 
     def _append(self, rows: pa.Table | Relation, number: int) -> None:
         """Append rows with the number of a run; Delta stores the last one of this cluster."""

@@ -98,6 +98,14 @@ class DiskError(InputError):
         return cls(f"Spark cannot start: nothing can be written to {folder}: {reason}", hint)
 
     @classmethod
+    def no_temporary_folder(cls) -> Self:
+        """No folder for temporary files can be written to, as on a read-only root."""
+        return cls(
+            "no folder for temporary files can be written to",
+            "set TMPDIR to a folder that you can write to; in a container, mount /tmp: docker run --tmpfs /tmp ...",
+        )
+
+    @classmethod
     def full(cls, places: Mapping[str, Path]) -> Self:
         """A disk became full; which one, the error does not say. `places`: what was written, by how users name it.
 

@@ -19,12 +19,14 @@ _ALTERNATIVES = re.compile(r"\{([^}]*)\}")
 def list_files(path: Path, below: str = "") -> list[str] | None:
     """Return the files at a path that match the pattern `below` it, sorted, as `file:` URIs; None if none exists.
 
+    `path`: of `paths.path_on_this_machine`, which has no `..`.
+
     `*` and `{a,b}` in the pattern are Hadoop's. A folder yields its own files, and those in subfolders with names of
     partition columns, such as `date=2026-11-21`. Files and folders with names that begin with `.` or `_` are hidden
     (Spark's `HadoopFSUtils.shouldFilterOutPathName`). Raises InputError if a folder cannot be listed, or holds folders
     that Spark cannot read together.
     """
-    root = Path(os.path.abspath(path))  # noqa: PTH100 - Hadoop too resolves `..` in the text of the path
+    root = path.absolute()
     found = list(_matching(root, below)) if below else [root]
     if not any(each.exists() for each in found):
         return None
@@ -54,8 +56,8 @@ def _files_in(folder: Path, named: Path) -> list[str]:
             files[Path(parent).relative_to(folder).parts] = [str(Path(parent, name)) for name in visible]
     if not any("=" in name for parts in files for name in parts):
         return files.get((), [])
-    if len({_base(parts) for parts in files}) > 1:
-        raise InputError.mixed_folders(str(named))
+    if len(bases := {_base(parts) for parts in files}) > 1:
+        raise InputError.mixed_folders(str(named), (str(Path(named, *parts)) for parts in bases))
     return [file for each in files.values() for file in each]
 
 

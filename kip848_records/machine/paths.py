@@ -59,15 +59,46 @@ def _full_path(page: re.Match[str]) -> str:
 
 
 def path_on_this_machine(path: str) -> Path | None:
-    """Return the local path if this machine's files are the default file system; None for another file system."""
+    """Return the local path if this machine's files are the default file system; None for another file system.
+
+    It has no `..`: see `without_parents`.
+    """
     if path.startswith("file:"):
-        return Path(re.sub("^/+", "/", path.removeprefix("file:")))
-    return None if URI.match(path) else Path(path)
+        return without_parents(Path(re.sub("^/+", "/", path.removeprefix("file:"))))
+    return None if URI.match(path) else without_parents(Path(path))
+
+
+def names_beside(path: str) -> list[str]:
+    """Return the names in the folder that a path is in; none if that is not on this machine, or cannot be listed."""
+    local = path_on_this_machine(path)
+    try:
+        return [] if local is None else sorted(each.name for each in local.parent.iterdir())
+    except OSError:
+        return []
+
+
+def without_parents(path: Path) -> Path:
+    """Return a path without `..`, as the operating system follows it: behind a link, the parent is its target's.
+
+    Hadoop and URLs remove the name before each `..` from the text, and would read and write in another folder.
+    """
+    if ".." not in path.parts:
+        return path
+    last = len(path.parts) - path.parts[::-1].index("..")
+    return Path(os.path.realpath(Path(*path.parts[:last])), *path.parts[last:])
 
 
 def is_file_uri(path: str) -> bool:
     """Return whether a path names the file system of this machine, as the paths of files do that Spark lists."""
     return _FILE_URI.match(path) is not None
+
+
+def is_empty(path: str) -> bool:
+    """Return whether a file has no byte; false if it is not on this machine."""
+    try:
+        return Path(without_scheme(path)).stat().st_size == 0
+    except OSError:
+        return False
 
 
 def without_scheme(path: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records import __version__
 from kip848_records.decode.dialects import check_dialect
-from kip848_records.engines.choice import ChoiceError, new_engine
+from kip848_records.engines.choice import new_engine
 from kip848_records.errors import InputError
 from kip848_records.log.facts import log_facts
 from kip848_records.log.runs import RunInfo
@@ -40,46 +40,43 @@ if TYPE_CHECKING:
 def run_audit(spark: SparkSession | None, options: AuditOptions, progress: Progress) -> Audit:
     """Audit copies of the log, or a live topic, and write the tables at `options.out`; return what was read.
 
-    `spark`: the session that moves the rows; None: this process does, for copies and tables on this machine. `progress`
-    receives the progress; `progress.Progress` ignores it.
+    `spark`: the session that moves the rows; None: this process does, for tables on this machine. `progress` receives
+    the progress; `progress.Progress` ignores it.
 
     Raises InputError if options do not fit together, if a source cannot be read, or if another run is writing to the
     same tables.
     """
-    topic = next((source for source in options.sources if is_topic(source)), None)
     _check_options(options)
-    if topic is None:
-        return audit_copies(new_engine(spark, options.out), options, progress)
-    if len(options.sources) > 1:
-        raise TopicError.not_alone(topic)
-    if spark is None:
-        raise ChoiceError.live_topic(topic)
-    from kip848_records.pipeline.live import audit_live  # noqa: PLC0415 - it cannot be imported without Spark
-
-    return audit_live(spark, options, progress)
+    return _audit(new_engine(spark, options.out), options, progress, None)
 
 
 def audit_for_group(spark: SparkSession | None, options: AuditOptions, group: str, progress: Progress) -> Audit:
-    """Audit as `run_audit` does, but replay only one group of copies, for a question about it.
+    """Audit as `run_audit` does, but replay only one group: this is enough for a question about it.
 
     The tables of the replay have no rows of other groups, and no later reader could know that: `options.out` must be a
     folder without tables, which only the caller reads. Raises InputError as `run_audit`, and if there are tables.
     """
-    if any(map(is_topic, options.sources)):  # its log would be appended to tables that lack the other groups
-        return run_audit(spark, options, progress)
     _check_options(options)
     engine = new_engine(spark, options.out)
     if engine.is_there(LOG.name):
         raise TablesError.not_for_one_group(options.out)
-    return audit_copies(engine, options, progress, group)
+    return _audit(engine, options, progress, group)
+
+
+def _audit(engine: Engine, options: AuditOptions, progress: Progress, group: str | None) -> Audit:
+    if not any(map(is_topic, options.sources)):
+        return audit_copies(engine, options, progress, group)
+    if len(options.sources) > 1:
+        raise TopicError.not_alone(next(filter(is_topic, options.sources)))
+    from kip848_records.pipeline.live import audit_live  # noqa: PLC0415 - the client of brokers takes a while
+
+    return audit_live(engine, options, progress, group)
 
 
 def _check_options(options: AuditOptions) -> None:
     if not options.cluster:
         raise TablesError.empty_cluster()
     check_dialect(options.dialect, known=(*DIALECTS, AUTO))
-    if options.checkpoint is not None and not any(map(is_topic, options.sources)):
-        raise InputError.checkpoint_of_copy()
 
 
 def audit_copies(engine: Engine, options: AuditOptions, progress: Progress, group: str | None = None) -> Audit:

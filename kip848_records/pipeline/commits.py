@@ -26,11 +26,12 @@ from kip848_records.replay.commits import rows as marks
 from kip848_records.replay.commits.arrays import FAR
 from kip848_records.replay.commits.progress import commit_batches
 from kip848_records.replay.diagnosis.changed_limits import limits_of
+from kip848_records.replay.diagnosis.consumption import StallSettings
 from kip848_records.replay.rows import GroupStateInterval, OwnedPartition, StoppedPartition, row_type, table_of
 from kip848_records.sources.predicates import IS_RECORD, key_of_types
-from kip848_records.sources.transactions import with_outcomes
-from kip848_records.specs.commit_progress import OFFSETS_RETENTION_MS
+from kip848_records.sources.transactions import with_outcomes, with_undecided
 from kip848_records.specs.completion import with_topics
+from kip848_records.specs.tables import OFFSETS_RETENTION_MS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,8 +51,8 @@ _GROUP_TYPES: Final = (
 """The key types of which each live group has one record: its tombstone removes the group."""
 
 _AGE: Final = (
-    "(CASE WHEN jumps.group_type = 'classic' AND jumps.empty_since IS NOT NULL "
-    "THEN unix_millis(jumps.jumped_at) - unix_millis(jumps.empty_since) ELSE jumps.age_ms END)"
+    "(CASE WHEN found.group_type = 'classic' AND found.empty_since IS NOT NULL "
+    "THEN unix_millis(found.jumped_at) - unix_millis(found.empty_since) ELSE found.age_ms END)"
 )
 _SHORTEST_MS: Final = 10_000
 """For partitions that moved later than that nobody asks who is ahead: groups that go on overtake each other."""
@@ -59,16 +60,16 @@ _SHORTEST_MS: Final = 10_000
 _TOGETHER_MS: Final = 10_000
 """In how much time the coordinators of all partitions remove the offsets of a deleted topic."""
 
+_REFRESHED_MS: Final = 10 * 60 * 1000
+"""By then, twice their default of `metadata.max.age.ms`, members of classic groups know that a topic is gone."""
+
 _TOMBSTONES: Final = f"""
 SELECT log.partition, log.group_id, log.timestamp FROM {{records}} AS log
 WHERE {IS_RECORD} AND {key_of_types(_GROUP_TYPES)} AND log.value IS NULL
 """  # noqa: S608 - constants
+_FIRST_OF_MARKS: Final = marks.COMMIT_ROWS.names.index("incarnation")
 _NUMBERS: Final = ("COMMIT", "ACQUIRE", "RELEASE", "STOP", "PHASE", "NO_GROUP", "EMPTY", "NOT_SHOWN", "WITH_MEMBERS")
-_SQL_TYPES: Final = {pa.string(): "string", pa.int32(): "int", pa.int64(): "bigint"}
-
-
-TABLES_OF_COMMITS: Final = ("commit_progress", "commit_jump", "open_transaction", "consumption_stop", "end_offset")
-"""The tables that are empty without offset commits."""
+_SQL_TYPES: Final = {pa.string(): "string", pa.int32(): "int", pa.int64(): "bigint", pa.bool_(): "boolean"}
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,10 @@ class Commits:
         # Without any pending record, the marker of a transaction may still be among what could not be read.
         if facts.counts.pending or facts.counts.first_error is not None:
             counted = facts.replayable(engine, written)
-            pending = engine.materialize(pending_commits(engine, written, counted), "pending-commits")
+            pending = pending_commits(engine, written, counted)
+            if facts.undecided:
+                pending = with_undecided(engine, pending, facts.undecided)
+            pending = engine.materialize(pending, "pending-commits")
         return cls(log, facts, written, checked, last, pending, rows)
 
     def simple_groups(self, replayed: Mapping[str, Rows], only: str | None) -> dict[str, Rows]:
@@ -118,7 +122,7 @@ class Commits:
         return simple_groups(self.log.engine, self.last, self.pending, replayed, self.facts.inputs, only)
 
     def tables(self, replayed: Mapping[str, Rows], topics: pa.Table) -> dict[str, Rows]:
-        """Return the rows of `TABLES_OF_COMMITS`, by table; a table without rows is missing.
+        """Return the rows of `registry.OF_COMMITS`, by table; a table without rows is missing.
 
         `replayed`: rows of the replay of groups. `topics`: names of topics by id.
         """
@@ -134,7 +138,8 @@ class Commits:
             found["commit_progress"] = self._with_ahead(progress)
         if jumps is not None:
             records = self.facts.replayable(engine, self.log.group_records())
-            found["commit_jump"] = _with_causes(engine, engine.relation(jumps), records, inputs.offsets_retention_ms)
+            stays = _named(engine, replayed, OwnedPartition, topics)
+            found["commit_jump"] = self._with_causes(engine.relation(jumps), records, stays)
         if self.pending is not None:
             opened = open_transactions(engine, self.log.records(), self.pending, inputs)
             found["open_transaction"] = engine.stage(opened, "open-transaction")
@@ -159,12 +164,36 @@ class Commits:
             engine.sql(rendered("pipeline/sql/with_ahead.sql"), progress=found, ahead=ahead), "commit-progress"
         )
 
+    def _with_causes(self, jumps: Relation, records: Relation, stays: Relation) -> Rows:
+        """Return jumps with the causes of losses; `records`: those of groups, `stays`: what members own."""
+        engine, inputs = self.log.engine, self.facts.inputs
+        known_ms = inputs.offsets_retention_ms
+        is_old = f"({_AGE} >= {OFFSETS_RETENTION_MS if known_ms is None else known_ms})"
+        judged = engine.sql(
+            rendered(
+                "pipeline/sql/judged_jumps.sql",
+                is_old=is_old,
+                assumed_ms=OFFSETS_RETENTION_MS if known_ms is None else "NULL",
+                together_ms=_TOGETHER_MS,
+                refreshed_ms=_REFRESHED_MS,
+                no_uuid=NO_UUID,
+            ),
+            jumps=jumps,
+            stays=stays,
+            commits=self.checked,
+            captured=engine.relation(known_partitions(inputs)),
+            tombstones=engine.sql(_TOMBSTONES, records=records),
+        )
+        judged = engine.materialize(judged, "judged-jumps")
+        return engine.stage(engine.sql(rendered("pipeline/sql/commit_jumps.sql"), judged=judged), "commit-jumps")
+
     def _in_order(self, replayed: Mapping[str, Rows], topics: pa.Table) -> Relation:
         engine = self.log.engine
         text = rendered(
             "pipeline/sql/commit_rows.sql",
             types={each.name: _SQL_TYPES.get(each.type, "timestamp") for each in marks.COMMIT_ROWS},
-            of_marks=marks.COMMIT_ROWS.names[marks.COMMIT_ROWS.names.index("incarnation") :],
+            of_commits=marks.COMMIT_ROWS.names[marks.COMMIT_ROWS.names.index("committed") : _FIRST_OF_MARKS],
+            of_marks=marks.COMMIT_ROWS.names[_FIRST_OF_MARKS:],
             no_uuid=NO_UUID,
             **{name.lower(): getattr(marks, name) for name in _NUMBERS},
         )
@@ -179,7 +208,7 @@ class Commits:
 
 
 def _min_silence(changes: Sequence[ChangedLimit], group_id: str) -> int | None:
-    return limits_of(changes, group_id).min_silence or None
+    return limits_of(changes, group_id)[StallSettings.min_silence_seconds] or None
 
 
 def consumption_stops(engine: Engine, stopped: Relation, stops: Relation, stays: Relation) -> Relation:
@@ -188,17 +217,6 @@ def consumption_stops(engine: Engine, stopped: Relation, stops: Relation, stays:
     `stopped`: rows of `StoppedPartition` with the names of topics. `stops`, `stays`: of `FoundStop`, `FoundProgress`.
     """
     return engine.sql(rendered("pipeline/sql/consumption_stops.sql"), stopped=stopped, stops=stops, stays=stays)
-
-
-def _with_causes(engine: Engine, jumps: Relation, records: Relation, retention_ms: int | None) -> Rows:
-    retention_ms = OFFSETS_RETENTION_MS if retention_ms is None else retention_ms
-    judged = engine.sql(
-        rendered("pipeline/sql/judged_jumps.sql", is_old=f"({_AGE} >= {retention_ms})", together_ms=_TOGETHER_MS),
-        jumps=jumps,
-        tombstones=engine.sql(_TOMBSTONES, records=records),
-    )
-    judged = engine.materialize(judged, "judged-jumps")
-    return engine.stage(engine.sql(rendered("pipeline/sql/commit_jumps.sql"), judged=judged), "commit-jumps")
 
 
 def _relation(engine: Engine, replayed: Mapping[str, Rows], row_class: type) -> Relation:

@@ -11,10 +11,11 @@ import pyarrow as pa
 
 from kip848_records.engines.rows import ArrowRows
 from kip848_records.kinds import SIMPLE
+from kip848_records.protocol.group_partition import group_id_hash
 from kip848_records.queries.texts import rendered
 from kip848_records.replay.arrow_rows import to_batch
 from kip848_records.replay.group.known_history import CENSORED
-from kip848_records.replay.group.states import EMPTY, group_id_hash
+from kip848_records.replay.group.states import EMPTY
 from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.replay.rows import GroupState, GroupStateInterval
 from kip848_records.sources.predicates import IS_OFFSET_COMMIT, IS_READABLE
@@ -51,7 +52,7 @@ def simple_groups(  # noqa: PLR0913, PLR0917 - what tells them from other groups
     states, intervals = [], []
     for row in engine.iterate(found):
         group = row.partition, row.group_id
-        if group not in present and only in {None, row.group_id}:
+        if group not in present and inputs.move_from(*group) is None and only in {None, row.group_id}:
             state = _state(row, deleted.get(group, -1) + 1, inputs)
             states.append(GroupState(**dict.fromkeys(GroupState._fields) | state))
             intervals.append(_interval(row, state))
@@ -83,6 +84,7 @@ def _state(row: Row, incarnation: int, inputs: ReplayInputs) -> dict[str, Any]:
     The log does not show since when: each commit takes the place of an earlier one.
     """
     covered = inputs.partitions.get(row.partition)
+    move = inputs.move_to(row.partition, row.group_id)
     is_known = covered is not None and not covered.log_start_missing and covered.first_loss is None
     return {
         "partition": row.partition,
@@ -102,6 +104,8 @@ def _state(row: Row, incarnation: int, inputs: ReplayInputs) -> dict[str, Any]:
         "has_lost_prefix": not is_known,
         "captured_at": inputs.captured_at_of(row.partition),
         "is_read_to_end": None if covered is None else covered.is_read_to_end,
+        "moved_from": None if move is None else move.old,
+        "moved_at": None if move is None else move.at,
         "history": CENSORED,
     }
 

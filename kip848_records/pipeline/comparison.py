@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from kip848_records.queries.texts import completed
-from kip848_records.specs.protocol_comparison import PROTOCOL_COMPARISON
+from kip848_records.specs.tables import PROTOCOL_COMPARISON
 from kip848_records.times import utc
 
 if TYPE_CHECKING:

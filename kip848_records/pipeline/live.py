@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
-from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.log.archive import archive_partitions, replaced_partitions
 from kip848_records.log.facts import count_records
 from kip848_records.log.runs import EndOffset
@@ -13,19 +12,20 @@ from kip848_records.pipeline.captured import check_captured_by
 from kip848_records.pipeline.end_offsets import with_earlier
 from kip848_records.pipeline.options import Audit, AuditOptions
 from kip848_records.pipeline.rebuild import rebuild
-from kip848_records.pipeline.stream import stream_new_records
-from kip848_records.pipeline.topic import FinishedRun, RunOptions, TopicRun, check_topic_is_log, read_new_records
+from kip848_records.pipeline.topic import RunOptions, TopicRun, check_topic_is_log, read_new_records
 from kip848_records.protocol.messages import AUTO
-from kip848_records.sources.topic.admin import READ_COMMITTED, READ_UNCOMMITTED
-from kip848_records.sources.topic.jvm import open_topic
-from kip848_records.sources.topic.live import LiveTopic
-from kip848_records.specs.commit_progress import COMMIT_PROGRESS
+from kip848_records.queries.engines import EMBEDDED
+from kip848_records.sources.topic.address import open_topic
+from kip848_records.sources.topic.client import READ_COMMITTED, READ_UNCOMMITTED, Brokers
+from kip848_records.sources.topic.fetched import FetchedTopic
+from kip848_records.specs.tables import COMMIT_PROGRESS
 from kip848_records.tables.errors import TablesError
 from kip848_records.times import utc
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
+    from kip848_records.engines.embedded.engine import EmbeddedEngine
+    from kip848_records.engines.engine import Engine
+    from kip848_records.engines.spark.engine import SparkEngine
     from kip848_records.log.table import Knowledge, LogTable
     from kip848_records.pipeline.progress import Progress
     from kip848_records.sources.topic.live_log import LiveLog
@@ -38,16 +38,37 @@ ORDER BY topic, partition
 """
 
 
-def audit_live(spark: SparkSession, options: AuditOptions, progress: Progress) -> Audit:
-    """Audit the topic that the options name. Raises InputError as `audit_topic`, or if no broker answers."""
-    topic = open_topic(spark, options.sources[0], options.kafka_config)
+def audit_live(engine: Engine, options: AuditOptions, progress: Progress, group: str | None = None) -> Audit:
+    """Audit the topic that the options name; `group`: replay this group only.
+
+    Raises InputError as `audit_topic`, or if no broker answers.
+    """
     # A coordinator writes only offset commits in transactions. Without them a hanging transaction stops no run.
     isolation = READ_COMMITTED if options.offset_commits else READ_UNCOMMITTED
-    return audit_topic(SparkEngine(spark, options.out), LiveTopic(spark, topic, isolation), options, progress)
+    with Brokers.of(open_topic(options.sources[0], options.kafka_config)) as brokers:
+        live = live_log(engine, brokers, isolation, options.partition_of)
+        return audit_topic(engine, live, options, progress, group)
 
 
-def audit_topic(engine: SparkEngine, live: LiveLog, options: AuditOptions, progress: Progress) -> Audit:
+def live_log(engine: Engine, brokers: Brokers, isolation: str, partition_of: str | None = None) -> LiveLog:
+    """Return a topic as an engine reads it.
+
+    `isolation`: of Spark, which sees no markers; the other engine reads everything, with the markers. `partition_of`:
+    a group whose partition is enough.
+    """
+    if engine.name == EMBEDDED:
+        return FetchedTopic(cast("EmbeddedEngine", engine), brokers, partition_of)
+    from kip848_records.sources.topic.live import LiveTopic  # noqa: PLC0415 - the other engine needs no PySpark
+
+    return LiveTopic(cast("SparkEngine", engine), brokers, isolation, partition_of)
+
+
+def audit_topic(
+    engine: Engine, live: LiveLog, options: AuditOptions, progress: Progress, group: str | None = None
+) -> Audit:
     """Append to the log what is new in a live topic since the run before, and rebuild the cluster's tables.
+
+    `group`: replay this group only, into tables that no other run reads.
 
     Raises InputError where nothing comes though it must, and where the runs before were of another kind.
     """
@@ -63,17 +84,20 @@ def audit_topic(engine: SparkEngine, live: LiveLog, options: AuditOptions, progr
         check_captured_by(options.captured_ms, ends.at_ms)
         if replaced := replaced_partitions(log, before, live, ends):
             before = _archive(log, before, replaced, progress)
-        progress.phase("reading", f"{live.name}, {len(ends.offsets)} partitions")
-        run = _read_topic(TopicRun.following(log, before, live, ends, _run_options(options, topic_ends)), options)
-        counts = count_records(log.ask, "log.run >= :first_run AND NOT log.is_inferred", first_run=run.first_run)
+        counted = len(ends.offsets) if ends.only_one_of is None else f"1 of {ends.only_one_of}"
+        progress.phase("reading", f"{live.name}, {counted} partitions")
+        following = TopicRun.following(log, before, live, ends, _run_options(options, topic_ends))
+        check_topic_is_log(following)
+        run = read_new_records(following)
+        counts = count_records(log.ask, "log.run = :run AND NOT log.is_inferred", run=following.number)
         records = {**counts.by_type, **run.offset_commits}
         progress.advance(sum(records.values()))
-        facts = rebuild(log, run.knowledge, progress)
+        facts = rebuild(log, run.knowledge, progress, group=group)
         count = quarantined(log, run.reads) if run.reads else 0
     captured_ms = facts.inputs.captured_at
     return Audit(
         options=options,
-        run=run.first_run,
+        run=following.number,
         dialect=facts.inputs.dialect,
         captured_at=None if captured_ms is None else utc(captured_ms),
         copies=1,
@@ -97,13 +121,6 @@ def _archive(log: LogTable, knowledge: Knowledge, partitions: dict[int, str], pr
         )
     rebuild(archive, archive.knowledge(), progress)
     return log.knowledge()
-
-
-def _read_topic(run: TopicRun, options: AuditOptions) -> FinishedRun:
-    check_topic_is_log(run)
-    if options.checkpoint is not None and isinstance(run.live, LiveTopic):
-        return stream_new_records(run, run.live, options.checkpoint)
-    return read_new_records(run)
 
 
 def _asked_ends(log: LogTable, live: LiveLog, options: AuditOptions) -> tuple[EndOffset, ...]:

@@ -9,8 +9,7 @@ from kip848_records.log.retention import ended_before, prunable, prune
 from kip848_records.log.table import LogTable, unfinished_clusters
 from kip848_records.pipeline.around import rebuild_clusters
 from kip848_records.pipeline.rebuild import rebuild
-from kip848_records.specs.audit_runs import AUDIT_RUNS
-from kip848_records.specs.registry import DERIVED
+from kip848_records.specs.tables import AUDIT_RUNS, DERIVED
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import work_folder
 from kip848_records.tables.registry import TABLES

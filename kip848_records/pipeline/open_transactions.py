@@ -17,7 +17,7 @@ from kip848_records.protocol.decoded_rows import typed_records
 from kip848_records.queries.texts import rendered
 from kip848_records.sources.predicates import IS_OFFSET_COMMIT, IS_READABLE, IS_RECORD
 from kip848_records.specs.columns import STRINGS
-from kip848_records.specs.open_transaction import PENDING_KEYS
+from kip848_records.specs.tables import OPEN_TRANSACTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,7 +37,7 @@ _FOUND: Final = pa.schema(
         ("last_at", TIMES),
         ("records", pa.int64()),
         ("group_ids", STRINGS),
-        ("keys", PENDING_KEYS),
+        ("keys", OPEN_TRANSACTION.type_of("keys")),
         ("is_doubtful", pa.bool_()),
     ]
 )
@@ -55,7 +55,7 @@ def pending_commits(engine: Engine, commits: Relation, replayable: Relation) -> 
 
 
 def open_transactions(engine: Engine, log: Relation, pending: Relation, inputs: ReplayInputs) -> Relation:
-    """Return rows of `specs.open_transaction.OPEN_TRANSACTION` without the cluster.
+    """Return rows of `specs.tables.OPEN_TRANSACTION` without the cluster.
 
     `log`: all records. `pending`: those of `pending_commits`.
     """

@@ -6,6 +6,7 @@ An interrupted run leaves tables that the next run makes anew.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from time import monotonic
@@ -19,27 +20,28 @@ from kip848_records.engines.rows import ArrowRows, CompletedRows, TableRows
 from kip848_records.log.facts import LogFacts, log_facts
 from kip848_records.log.retention import ended_before
 from kip848_records.pipeline.across import storms_across
-from kip848_records.pipeline.commits import TABLES_OF_COMMITS, Commits
+from kip848_records.pipeline.commits import Commits
 from kip848_records.pipeline.comparison import protocol_comparison
 from kip848_records.pipeline.consumption_troubles import troubles_of_commits
 from kip848_records.pipeline.end_offsets import end_offset_rows
+from kip848_records.pipeline.moved_groups import groups_in_several_partitions, troubles_of_moves
 from kip848_records.pipeline.names import topic_names
+from kip848_records.pipeline.partition_contents import partition_contents
 from kip848_records.pipeline.run_totals import NOT_COUNTED, run_totals
 from kip848_records.pipeline.simple_groups import REFUSED_BY_SIMPLE_GROUPS, with_commit_before
 from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
 from kip848_records.protocol.messages import DIALECTS
 from kip848_records.replay.decode.grouped_rows import COMMIT_BEFORE, GROUP, LOG_SCHEMA
 from kip848_records.replay.worker import NAMING_TYPES, names_of_topics, replay_batches
-from kip848_records.specs.audit_runs import AUDIT_RUNS
-from kip848_records.specs.protocol_comparison import PROTOCOL_COMPARISON
 from kip848_records.specs.record_tables import RECORD_TABLES
-from kip848_records.specs.registry import DERIVED, REPLAYED
+from kip848_records.specs.tables import AUDIT_RUNS, DERIVED, OF_COMMITS, PROTOCOL_COMPARISON, REPLAYED
 from kip848_records.tables.location import is_schema, place_arguments
+from kip848_records.tables.log import LOG
 from kip848_records.tables.registry import TABLES
 from kip848_records.times import utc
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from kip848_records.engines.engine import Engine, Relation, Rows
@@ -72,6 +74,9 @@ def rebuild(
     progress.phase("replaying", f"{facts.counts.of_groups:,} records")
     last = knowledge.runs[-1]
     records = facts.replayable(engine, log.group_records())
+    written = [records, *([facts.replayable(engine, log.offset_commits())] if last.offset_commits else [])]
+    several = groups_in_several_partitions(engine, written)
+    facts = replace(facts, inputs=replace(facts.inputs, moves=several.moves))
     has_commits = last.offset_commits and not REFUSED_BY_SIMPLE_GROUPS.isdisjoint(facts.counts.by_type)
     if has_commits:
         records = with_commit_before(engine, records, facts.replayable(engine, log.offset_commits()))
@@ -87,14 +92,17 @@ def rebuild(
     named = (rows["topic_name"] for rows in (replayed, of_commits) if "topic_name" in rows)
     topics = topic_names(given, chain.from_iterable(rows.batches() for rows in named))
     found = {} if commits is None else commits.tables(replayed, topics) | _end_offsets(last)
-    more = of_commits | _diagnosis_of_many(engine, facts, replayed, of_commits, found)
+    moves = troubles_of_moves(engine, several, facts.inputs, found.get("commit_progress"))
+    troubles = pa.concat_tables([moves, *_diagnosis_of_many(engine, facts, commits, replayed, of_commits, found)])
+    more = of_commits | ({"diagnosis": ArrowRows(troubles)} if troubles.num_rows else {})
     tables: dict[str, Rows | None] = {
         name: _table_rows(name, replayed.get(name), more.get(name), topics, last.kept_since_ms) for name in REPLAYED
     }
-    tables |= dict.fromkeys(TABLES_OF_COMMITS)
+    tables |= dict.fromkeys(OF_COMMITS)
     tables |= {name: _table_rows(name, rows, None, topics, last.kept_since_ms) for name, rows in found.items()}
     tables["topic_name"] = ArrowRows(topics) if topics.num_rows else None
     tables["partition_history"] = _partition_history(facts)
+    tables["partition_content"] = _partition_content(log, facts, knowledge)
     progress.phase("writing tables")
     engine.several(lambda item: _replace(log, *item), tables.items())
     # It reads other tables, so they are written before.
@@ -114,18 +122,14 @@ def rebuild(
 
 
 def _diagnosis_of_many(
-    engine: Engine,
-    facts: LogFacts,
-    replayed: Mapping[str, Rows],
-    of_commits: Mapping[str, Rows],
-    found: Mapping[str, Rows],
-) -> dict[str, Rows]:
-    """Return what the replay of one group cannot find, by table. `found`: `TABLES_OF_COMMITS`; none without commits."""
+    engine: Engine, facts: LogFacts, commits: Commits | None, replayed: Mapping[str, Rows], *more: Mapping[str, Rows]
+) -> Iterator[pa.Table]:
+    """Yield what the replay of one group cannot find. `more`: rows that offset commits add, by table."""
     outlines = replayed.get("group_outline")
-    tables = [] if outlines is None else [storms_across(outlines, facts.inputs)]
-    if found:
-        tables.append(troubles_of_commits(engine, facts.inputs, replayed, of_commits, found))
-    return {"diagnosis": ArrowRows(pa.concat_tables(tables))} if any(each.num_rows for each in tables) else {}
+    if outlines is not None:
+        yield storms_across(outlines, facts.inputs)
+    if commits is not None:
+        yield troubles_of_commits(engine, facts.inputs, commits.checked, replayed, *more)
 
 
 def _end_offsets(last: RunInfo) -> dict[str, Rows]:
@@ -194,6 +198,19 @@ def _partition_history(facts: LogFacts) -> Rows | None:
     schema = TABLES["partition_history"].schema_without("cluster")
     rows = [each._asdict() | _known_until(facts.inputs, each.partition) for each in facts.copies]
     return ArrowRows(pa.Table.from_pylist(rows, schema)) if rows else None
+
+
+def _partition_content(log: LogTable, facts: LogFacts, knowledge: Knowledge) -> Rows | None:
+    """Return what segment files hold; None for a topic that Spark read, or that was read more than once.
+
+    Those runs saw only what was new, not what the cleaner has made of the rest since then.
+    """
+    if not knowledge.is_copy:
+        is_one_read = len({read.run for read in knowledge.reads}) <= 1
+        if not is_one_read or not log.count(LOG.name, "file IS NOT NULL"):
+            return None
+    contents = partition_contents(log.engine, log.covered(), facts.inputs)
+    return log.engine.stage(contents, "partition-contents")
 
 
 def _known_until(inputs: ReplayInputs, partition: int) -> dict[str, object]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from pyspark.sql import functions as F
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 from kip848_records import __version__
 from kip848_records.decode.dialects import choose_dialect
@@ -17,25 +15,44 @@ from kip848_records.log.deletions import (
     inferred_tombstones,
     without_inferred,
 )
-from kip848_records.log.runs import PartitionRead, RunInfo, last_reads
+from kip848_records.log.runs import PartitionRead, RunInfo, last_reads, one_partition_of
 from kip848_records.pipeline.captured import check_captured
 from kip848_records.pipeline.names import LIVE, TOPICS_FILE
-from kip848_records.pipeline.topic_rows import TopicRows, stage_rows
 from kip848_records.protocol.dialects import DISPUTED_TYPES
 from kip848_records.protocol.messages import AUTO, KAFKA
-from kip848_records.sources.known_keys import check_rows_are_log
-from kip848_records.sources.topic.log_rows import key_of_types, newest_ms
+from kip848_records.sources.predicates import IS_PENDING, NEWEST_MS, key_of_types
+from kip848_records.sources.topic.live_log import TopicRows
+from kip848_records.sources.transactions import with_outcomes
+from kip848_records.tables.log import LOG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pyspark.sql import DataFrame
-
+    from kip848_records.engines.engine import Relation
     from kip848_records.log.runs import EndOffset
     from kip848_records.log.table import Knowledge, LogTable
     from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
     from kip848_records.sources.topic.ends import Ends
     from kip848_records.sources.topic.live_log import LiveLog
+
+_PENDING: Final = f"""
+SELECT log.partition, min(log.offset) AS first FROM {{log}} AS log WHERE {IS_PENDING} GROUP BY log.partition
+"""  # noqa: S608 - a constant
+_MARKERS: Final = """
+SELECT rows.* FROM {rows} AS rows
+ANTI JOIN (SELECT log.partition, log.offset FROM {log} AS log WHERE log.control IS NOT NULL) AS known
+    ON rows.partition = known.partition AND rows.offset = known.offset
+WHERE rows.control IS NOT NULL
+"""
+_BOTH: Final = "SELECT * FROM {first} AS first UNION ALL SELECT * FROM {second} AS second"
+_DELETED: Final = """
+SELECT deleted.partition, count(*) AS keys, max(deleted.offset) AS last
+FROM {deleted} AS deleted GROUP BY deleted.partition
+"""
+_WITH_DELETED: Final = (
+    "SELECT rows.*, false AS is_inferred FROM {rows} AS rows UNION ALL SELECT * FROM {deleted} AS deleted"
+)
+_NEWEST: Final = f"SELECT rows.partition, {NEWEST_MS} AS ms FROM {{rows}} AS rows GROUP BY rows.partition"  # noqa: S608
 
 
 @dataclass(frozen=True)
@@ -86,12 +103,23 @@ class TopicRun:
         return self.knowledge.runs[-1] if self.knowledge.runs else None
 
     def new_ranges(self) -> dict[int, tuple[int, int]]:
-        """Return the new offsets of each partition: from the end of the previous run, else from the log's start."""
+        """Return the new offsets of each partition: from the end of the previous run, else from the log's start.
+
+        There are none if that run read behind an open transaction, and this one stops before it.
+        """
         before = self.before
-        return {
-            partition: (before[partition].until_offset if partition in before else start, end)
-            for partition, (start, end) in self.ends.offsets.items()
+        starts = {
+            partition: before[partition].until_offset if partition in before else start
+            for partition, (start, _) in self.ends.offsets.items()
         }
+        return {
+            partition: (starts[partition], max(starts[partition], end))
+            for partition, (_, end) in self.ends.offsets.items()
+        }
+
+    def filled_ranges(self) -> dict[int, tuple[int, int]]:
+        """Return those of the new ranges that are not empty."""
+        return {partition: (first, until) for partition, (first, until) in self.new_ranges().items() if first < until}
 
 
 @dataclass(frozen=True)
@@ -99,48 +127,42 @@ class FinishedRun:
     """The result of a run.
 
     `reads`: of each partition. `offset_commits`: those that were only counted, by type. `skipped`: records of groups of
-    Spark's readers. `first_run`: the number of the run, or of the first if a stream made several of it. `knowledge`:
-    the facts of all runs, including this one.
+    Spark's readers. `knowledge`: the facts of all runs, including this one.
     """
 
     reads: Sequence[PartitionRead]
     offset_commits: Mapping[int | None, int]
     skipped: int
-    first_run: int
     knowledge: Knowledge
 
 
 def check_topic_is_log(run: TopicRun) -> None:
     """Raise InputError for a topic other than `__consumer_offsets` at its first read.
 
-    The check precedes the copy of rows: records of another topic are written nowhere.
+    The check precedes the copy of rows: records of another topic are written into no table.
     """
-    filled = {partition: offsets for partition, offsets in run.new_ranges().items() if offsets[0] < offsets[1]}
+    filled = run.filled_ranges()
     if filled and not run.before:
         with run.live.reading():
-            check_rows_are_log(run.log.engine, run.live.read(filled), run.live.name)
+            run.live.check_is_log(filled)
 
 
 def read_new_records(run: TopicRun) -> FinishedRun:
     """Read the new records of each partition, and append them to the log in one commit.
 
-    Raises InputError if expected rows are missing: Spark skips internal topics by default.
+    Raises InputError if expected rows are missing, as Spark skips internal topics by default, or if the topic was not
+    read at the user's time.
     """
-    filled = {partition: offsets for partition, offsets in run.new_ranges().items() if offsets[0] < offsets[1]}
+    filled = run.filled_ranges()
     staged = TopicRows()
     if filled:
         with run.live.reading():
-            staged = stage_rows(
-                run.log.engine, run.live.read(filled), filled, offset_commits=run.options.offset_commits
-            )
-    return commit_run(run, staged)
+            staged = run.live.stage(filled, offset_commits=run.options.offset_commits)
+    return _commit(run, staged)
 
 
-def commit_run(run: TopicRun, staged: TopicRows) -> FinishedRun:
-    """Append the staged rows, all that are new up to `ends`, to the log in one commit.
-
-    Raises InputError if expected rows are missing, or the topic was not read at the user's time.
-    """
+def _commit(run: TopicRun, staged: TopicRows) -> FinishedRun:
+    """Append the staged rows, all that are new up to `ends`, to the log in one commit."""
     before, rows, ranges = run.before, staged.rows, run.new_ranges()
     # Later runs may find only transaction markers and compacted offsets.
     if not sum(staged.seen.values()) and not before and not run.options.allow_empty:
@@ -153,11 +175,11 @@ def commit_run(run: TopicRun, staged: TopicRows) -> FinishedRun:
             partition=partition,
             from_offset=first,
             until_offset=until,
-            note=_note(run.ends, partition, is_added=bool(before) and partition not in before),
+            note=_note(run.ends, partition, until, is_added=bool(before) and partition not in before),
             last_ms=staged.last_ms.get(partition),
             first_offset=first,
             range_from=first,
-            is_gapless=staged.seen.get(partition, 0) == until - first,
+            is_gapless=first == until or partition in staged.gapless,
             captured_ms=known[partition],
             is_read_to_end=run.ends.is_end(partition, until),
         )
@@ -167,45 +189,79 @@ def commit_run(run: TopicRun, staged: TopicRows) -> FinishedRun:
     grown = [partition for partition, (first, until) in ranges.items() if first < until]
     probed = probed_partitions(run.log, run.live, before, grown, run.ends)
     reads = [continued(read, before.get(read.partition), is_probed=read.partition in probed) for read in fresh]
-    reads = with_repeated_keys(run.log, rows, reads)
-    reads, rows = _with_deletions(run, reads, rows)
+    reads = with_repeated_keys(run.log, rows, reads, staged.first_repeated)
+    reads, rows = _with_markers(run, _with_undecided(run, reads), rows)
+    reads, rows, has_inferred = _with_deletions(run, reads, rows)
     info = _run_info(run, staged, known.values())
-    has_inferred = rows is not None and "is_inferred" in rows.columns
     knowledge = run.log.append_run(rows, info, reads, has_inferred=has_inferred)
-    return FinishedRun(reads, staged.offset_commits, staged.skipped, run.number, knowledge)
+    return FinishedRun(reads, staged.offset_commits, staged.skipped, knowledge)
+
+
+def _with_undecided(run: TopicRun, reads: list[PartitionRead]) -> list[PartitionRead]:
+    """Note from where on transactions are undecided, if an earlier run read markers, and this one reads none."""
+    before = run.before
+    if run.live.shows_markers or not run.options.offset_commits or not before:
+        return reads
+    engine, commits = run.log.engine, run.log.offset_commits()
+    known = {partition: read.undecided_from for partition, read in before.items() if read.undecided_from is not None}
+    if run.log.count(LOG.name, IS_PENDING):
+        resolved = engine.sql(_PENDING, log=with_outcomes(engine, commits))
+        known = {row.partition: row.first for row in engine.collect(resolved)} | known
+    return [replace(read, undecided_from=known.get(read.partition)) for read in reads]
+
+
+def _with_markers(
+    run: TopicRun, reads: list[PartitionRead], rows: Relation | None
+) -> tuple[list[PartitionRead], Relation | None]:
+    """Add to `rows` the markers of the part that an engine without markers read since a transaction was open."""
+    undecided = {
+        partition: (read.undecided_from, read.until_offset)
+        for partition, read in run.before.items()
+        if read.undecided_from is not None and partition in run.ends.offsets
+    }
+    if not run.live.shows_markers or not undecided:
+        return reads, rows
+    starts = {partition: start for partition, (start, _) in run.ends.offsets.items()}
+    asked = {partition: (max(first, starts[partition]), until) for partition, (first, until) in undecided.items()}
+    engine = run.log.engine
+    with run.live.reading():
+        found = engine.sql(_MARKERS, rows=run.live.read(asked), log=run.log.offset_commits())
+        found = engine.materialize(found, "markers")
+    return reads, found if rows is None else engine.sql(_BOTH, first=rows, second=found)
 
 
 def _with_deletions(
-    run: TopicRun, reads: list[PartitionRead], rows: DataFrame | None
-) -> tuple[list[PartitionRead], DataFrame | None]:
+    run: TopicRun, reads: list[PartitionRead], rows: Relation | None
+) -> tuple[list[PartitionRead], Relation | None, bool]:
     """Add a tombstone to `rows` for each key that is gone, and their number to the notes of `reads`.
 
-    Compacted partitions are read again from their start if tombstones may have been removed meanwhile.
+    Compacted partitions are read again from their start if tombstones may have been removed meanwhile. The last value
+    says whether the rows have a column `is_inferred`.
     """
     before, last = run.before, run.last_run
     compacted = [read for read in reads if read.range_from != before.get(read.partition, read).range_from]
     if not compacted or last is None:
-        return reads, rows
+        return reads, rows, False
     ends = run.live.ends()  # look them up again, because reading takes time
     retention_ms = ends.delete_retention_ms
     if ends.at_ms - last.read_ms <= (DEFAULT_DELETE_RETENTION_MS if retention_ms is None else retention_ms):
-        return reads, rows
+        return reads, rows, False
     again = [before[read.partition] for read in compacted]
     asked = {read.partition for read in again}
+    engine = run.log.engine
     with run.live.reading():
         search = DeletionSearch(
             log=run.log,
             again=again,
             live_rows=run.live.read({partition: ends.offsets[partition] for partition in asked}),
             ends=ends,
-            new_ends={partition: until for partition, (_, until) in run.ends.offsets.items()},
+            new_ends={partition: until for partition, (_, until) in run.new_ranges().items()},
         )
         new = run.live.read({}) if rows is None else rows
-        deleted = run.log.engine.materialize(inferred_tombstones(search, new), "deleted")
-    counted = deleted.groupBy("partition").agg(F.count("*").alias("count"), F.max("offset").alias("last"))
-    found = {row.partition: row for row in counted.collect()}
+        deleted = engine.materialize(inferred_tombstones(search, new), "deleted")
+    found = {row.partition: row for row in engine.collect(engine.sql(_DELETED, deleted=deleted))}
     reads = [without_inferred(read, found.get(read.partition)) if read.partition in asked else read for read in reads]
-    return reads, deleted if rows is None else rows.unionByName(deleted, allowMissingColumns=True)
+    return reads, deleted if rows is None else engine.sql(_WITH_DELETED, rows=rows, deleted=deleted), True
 
 
 def _newest_ms(run: TopicRun, staged: TopicRows) -> dict[int, int | None]:
@@ -218,7 +274,7 @@ def _newest_ms(run: TopicRun, staged: TopicRows) -> dict[int, int | None]:
     is_cut = any(not run.ends.is_end(partition, end) for partition, (_, end) in run.ends.offsets.items())
     is_ahead = staged.newest_ms is not None and staged.newest_ms > _asked_ms(run)
     if staged.rows is not None and (is_cut or is_ahead):
-        for row in staged.rows.groupBy("partition").agg(newest_ms().alias("ms")).collect():
+        for row in run.log.engine.collect(run.log.engine.sql(_NEWEST, rows=staged.rows)):
             newest[row.partition] = _newest([row.ms, newest.get(row.partition)])
     return newest
 
@@ -269,17 +325,18 @@ def _run_info(run: TopicRun, staged: TopicRows, captured_at: Iterable[int | None
     )
 
 
-def _note(ends: Ends, partition: int, *, is_added: bool) -> str | None:
-    behind = ends.high_watermarks[partition] - ends.offsets[partition][1]
+def _note(ends: Ends, partition: int, until: int, *, is_added: bool) -> str | None:
+    behind = ends.high_watermarks[partition] - until
     notes = ["added since the previous run"] if is_added else []
+    notes += [] if ends.only_one_of is None else [one_partition_of(ends.only_one_of)]
     notes += [f"{behind:,} offsets after an open transaction are left for a later run"] if behind > 0 else []
     return "; ".join(notes) or None
 
 
-def _dialect(run: TopicRun, rows: DataFrame | None) -> str:
+def _dialect(run: TopicRun, rows: Relation | None) -> str:
     """Return the dialect of earlier runs, or the requested one, or the one that the first disputed records show."""
     asked, last = run.options.dialect, run.last_run
-    if last and (asked != AUTO or not run.log.records().where(key_of_types(DISPUTED_TYPES)).isEmpty()):
+    if last and (asked != AUTO or run.log.count(LOG.name, key_of_types(DISPUTED_TYPES))):
         return last.dialect
     if asked != AUTO:
         return asked

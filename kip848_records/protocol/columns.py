@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from kip848_records.protocol.messages import DIALECTS, OFFSET_COMMIT_TYPES, RECORDS, Record
+from kip848_records.protocol.schema import Array, Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,9 +48,14 @@ CHECKED_COLUMNS: Final = pa.schema(
         pa.field("topic_partition", pa.int32()),
         pa.field("committed", pa.int64()),
         pa.field("topic_id", pa.string()),
+        pa.field("expires_ms", pa.int64()),
+        pa.field("retention_ms", pa.int64()),
     ]
 )
-"""An offset commit: why it does not decode, or what it says. `committed`: null for a tombstone."""
+"""An offset commit: why it does not decode, or what it says. `committed`: null for a tombstone.
+
+`expires_ms`: when it expires, in ms since 1970, if its client said so. `retention_ms`: how long after the commit.
+"""
 UNKNOWN_COLUMNS: Final = pa.schema(
     [*_PLACE, pa.field("key_type", pa.int32()), pa.field("key", pa.binary()), pa.field("value", pa.binary())]
 )
@@ -69,7 +75,8 @@ def record_columns(table: str) -> pa.Schema:
     transaction = [_TRANSACTION] if table == OFFSET_COMMIT_TABLE else []
     fields = key_columns(table) | value_columns(table)
     typed = [pa.field(column, field.type.arrow) for column, field in fields.items()]
-    return pa.schema([*_PLACE, pa.field("is_tombstone", pa.bool_()), *transaction, *typed])
+    embedded = [pa.field(column, pa.list_(pa.string())) for column in embedded_columns(table)]
+    return pa.schema([*_PLACE, pa.field("is_tombstone", pa.bool_()), *transaction, *typed, *embedded])
 
 
 @cache
@@ -83,6 +90,21 @@ def value_columns(table: str) -> dict[str, Field]:
     """Return the columns of a table that hold its value's fields, those of the newest layout first."""
     messages = (message for record in records_of(table) for message in record.values)
     return _named("value", (field for message in messages for field in message.struct.fields))
+
+
+@cache
+def embedded_columns(table: str) -> dict[str, tuple[Field, Field]]:
+    """Return the columns of a table that hold embedded messages as JSON.
+
+    Each stands for two fields: an array of the value, and the field of its elements that embeds the message.
+    """
+    return {
+        f"{field.column}_{inner.column}": (field, inner)
+        for field in value_columns(table).values()
+        if isinstance(field.type, Array) and isinstance(field.type.element, Struct)
+        for inner in field.type.element.fields
+        if inner.embeds
+    }
 
 
 def records_of(table: str) -> list[Record]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.columns import (
@@ -19,18 +20,22 @@ from kip848_records.protocol.columns import (
     FAILURE_COLUMNS,
     JSON_COLUMNS,
     PLACE,
+    embedded_columns,
     key_columns,
     record_columns,
     value_columns,
 )
 from kip848_records.protocol.decoder import DecodedBatch, RecordGroup, decode_records, join_batches
-from kip848_records.protocol.kafka_json import key_json, value_json
+from kip848_records.protocol.kafka_json import embedded_json, key_json, value_json
 from kip848_records.protocol.messages import DIALECTS
+from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
+
+    from kip848_records.protocol.schema import Field
 
 _TYPE_BYTES = 2
 
@@ -77,6 +82,9 @@ def _commit_columns(batch: pa.RecordBatch, group: RecordGroup) -> pa.RecordBatch
     columns |= {"group_id": key.field("group"), "topic": key.field("topic"), "topic_partition": key.field("partition")}
     if group.value is not None:
         columns |= {"committed": group.value.field("offset"), "topic_id": group.value.field("topic_id")}
+        expires, committed_at = (group.value.field(name) for name in ("expire_timestamp", "commit_timestamp"))
+        expires = pc.if_else(pc.greater_equal(expires, 0), expires, None)
+        columns |= {"expires_ms": expires, "retention_ms": pc.subtract(expires, committed_at)}
     return pa.RecordBatch.from_pydict(columns)
 
 
@@ -126,7 +134,20 @@ def _table_columns(table: str, group: RecordGroup, rows: pa.RecordBatch) -> pa.R
     for name, field in value_columns(table).items():
         child = fields.get(field.column)
         columns[name] = pa.nulls(len(group.rows), field.type.arrow) if child is None else child
+    for name, (outer, inner) in embedded_columns(table).items():
+        columns[name] = _embedded(fields, outer, inner, len(group.rows))
     return pa.RecordBatch.from_pydict({name: columns[name] for name in record_columns(table).names})
+
+
+def _embedded(fields: Mapping[str, pa.Array], outer: Field, inner: Field, rows: int) -> pa.Array:
+    """Return a list of JSON for each group with the consumer protocol, one text for each of its members; else null."""
+    if outer.column not in fields or inner.embeds is None:
+        return pa.nulls(rows, pa.list_(pa.string()))
+    is_consumer = pc.equal(fields["protocol_type"], CONSUMER_PROTOCOL_TYPE)
+    members = fields[outer.column].filter(is_consumer)
+    texts = pa.ListArray.from_arrays(members.offsets, embedded_json(inner.embeds, members.values.field(inner.column)))
+    mask = is_consumer.to_numpy(zero_copy_only=False)
+    return texts.take(pa.array(np.cumsum(mask) - 1, mask=~mask))
 
 
 def _undecoded(

@@ -3,7 +3,8 @@
 Names and forms are those of the generated `*JsonConverter` classes: camelCase, uuids as URL-safe base64, bytes as
 base64. A tagged field that is null is omitted, unless it is a struct. In classic groups of protocol type `consumer`,
 embedded subscriptions and assignments are printed decoded if they parse, as `kafka-dump-log --offsets-decoder` prints
-them.
+them. One that ends before a field of its version, which that tool prints as base64, is printed with the fields that it
+has, and `endsBefore` names the first that it lacks.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ import pyarrow.compute as pc
 from kip848_records.protocol.columnar import Encoded, Error, decode_spans
 from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_TYPE
 from kip848_records.protocol.schema import STRING, UUID, Array, Field, Fixed, Layout, Message, Struct, Type
+from kip848_records.protocol.short import VERSION_BYTES, short_messages
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from kip848_records.protocol.decoder import RecordGroup
 
-_VERSION_BYTES = 2
 _ESCAPES = {chr(code): f"\\u{code:04X}" for code in range(0x20)} | {
     "\b": "\\b",
     "\t": "\\t",
@@ -80,7 +83,7 @@ class _Printer:
 
     def field(self, field: Field, values: pa.Array) -> pa.StringArray:
         if field.embeds and self.embedded:
-            return _embedded(field.embeds, values)
+            return embedded_json(field.embeds, values)
         return self.value(field.type, values)
 
     def value(self, kind: Type, values: pa.Array) -> pa.StringArray:
@@ -119,24 +122,32 @@ def _base64(values: pa.BinaryArray) -> pa.StringArray:
     return pa.array([None if v is None else f'"{b64encode(v).decode()}"' for v in values.to_pylist()], pa.string())
 
 
-def _embedded(message: Message, values: pa.BinaryArray) -> pa.StringArray:
-    """Print bytes that hold an int16 version and a message; other bytes as base64.
+def embedded_json(message: Message, values: pa.BinaryArray) -> pa.StringArray:
+    """Return bytes as JSON: an int16 version and a message, or its first fields, as an object; others as base64.
 
     As in Kafka's tool, a negative version counts as 0, and bytes after the message are ignored.
     """
     text = _base64(values)
     encoded = Encoded(values)
-    long = np.flatnonzero(encoded.ends - encoded.starts >= _VERSION_BYTES)
+    long = np.flatnonzero(encoded.ends - encoded.starts >= VERSION_BYTES)
     versions = np.maximum(encoded.view(">i2")[encoded.starts[long]], 0)
     for version in np.unique(versions):
         if (layout := message.at(int(version))) is None:
             continue
         rows = long[versions == version]
-        starts, ends = encoded.starts[rows] + _VERSION_BYTES, encoded.ends[rows]
+        starts, ends = encoded.starts[rows] + VERSION_BYTES, encoded.ends[rows]
         decoded = decode_spans(layout, encoded, starts, ends, exact=False)
         good = decoded.errors == Error.NONE
-        mask = np.zeros(len(values), bool)
-        mask[rows[good]] = True
-        printed = _Printer(layout).struct(layout.struct, decoded.values.filter(good))
-        text = pc.replace_with_mask(text, mask, printed)
+        text = _replaced(text, rows[good], _Printer(layout).struct(layout.struct, decoded.values.filter(good)))
+        for short in short_messages(layout, encoded, rows[~good], cut=False):
+            if short.layout.positional(short.layout.struct):
+                fields = _Printer(short.layout).struct(short.layout.struct, short.values)
+                mark = f',"endsBefore":"{short.lacking}"}}'
+                text = _replaced(text, short.rows, pc.replace_substring_regex(fields, r"\}$", mark))
     return text
+
+
+def _replaced(text: pa.StringArray, rows: NDArray[np.int64], by: pa.StringArray) -> pa.StringArray:
+    mask = np.zeros(len(text), bool)
+    mask[rows] = True
+    return pc.replace_with_mask(text, mask, by)

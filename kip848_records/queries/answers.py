@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from kip848_records.queries.questions import questions
-from kip848_records.specs.columns import BIGINT, BOOLEAN, GROUP_ID, STRING, TIMESTAMP, Column
-from kip848_records.specs.diagnosis import DIAGNOSIS
-from kip848_records.specs.rebalance import REBALANCE
+from kip848_records.specs.columns import BIGINT, BOOLEAN, STRING, TIMESTAMP, Column
+from kip848_records.specs.tables import DIAGNOSIS, GROUP_ID, REBALANCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import and_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from kip848_records.tables.arrow import literal
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deltalake import DeltaTable
+
+_VIEWS: Final = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 
 
 class DeltaFiles:
@@ -27,7 +30,10 @@ class DeltaFiles:
     """
 
     def __init__(self, table: DeltaTable, folder: Path | None) -> None:
-        found, partitions = table.to_pyarrow_dataset(), table.metadata().partition_columns
+        # Arrow's own files: to close those of delta-rs takes Python's lock, and where an Arrow thread does it while
+        # Python exits, the process aborts after all was well.
+        files = None if folder is None else SubTreeFileSystem(str(folder), LocalFileSystem())
+        found, partitions = table.to_pyarrow_dataset(filesystem=files), table.metadata().partition_columns
         self.names = found.files
         self._schema = found.schema
         self._local: dict[tuple[tuple[str, str], ...], list[Path]] = {}
@@ -73,9 +79,28 @@ def _is_usual(path: Path, schema: pa.Schema, keys: dict[str, Any]) -> bool:
     """Return whether a file has the columns of its table, and folders name only texts."""
     columns = pa.schema([field for field in schema if field.name not in keys])
     try:
-        return all(isinstance(value, str) for value in keys.values()) and pq.read_schema(path).equals(columns)
+        return all(isinstance(value, str) for value in keys.values()) and _plain(pq.read_schema(path)).equals(
+            _plain(columns)
+        )
     except (pa.ArrowException, OSError):
         return False
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    """Return a schema without NOT NULL and views: a merge of delta-rs writes such files, which DuckDB reads alike."""
+    return pa.schema([_plain_field(field) for field in schema])
+
+
+def _plain_field(field: pa.Field) -> pa.Field:
+    return field.with_type(_plain_type(field.type)).with_nullable(nullable=True)
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([_plain_field(field) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(_plain_field(kind.value_field))
+    return _VIEWS.get(kind, kind)
 
 
 def _without_statistics(found: ds.FileSystemDataset, file: ds.Fragment, keys: dict[str, Any]) -> ds.Fragment:

@@ -21,6 +21,7 @@ from kip848_records.machine.budget import Budget
 from kip848_records.machine.interrupts import interruptible
 from kip848_records.machine.paths import path_on_this_machine
 from kip848_records.queries.delta_files import DeltaFiles, parquet, quoted
+from kip848_records.queries.needs import require
 from kip848_records.queries.tables import Tables, words
 from kip848_records.tables.arrow import literal
 from kip848_records.tables.errors import TablesError
@@ -47,6 +48,7 @@ _MACROS: Final = (
     "size(items) AS len(items)",
     "get(items, place) AS items[place + 1]",
     "explode(items) AS unnest(items)",
+    "sequence(first, last) AS generate_series(first, last)",
     # Over no rows DuckDB's own functions return null.
     "collect_list(item) AS coalesce(list(item) FILTER (item IS NOT NULL), [])",
     "collect_set(item) AS coalesce(list(DISTINCT item) FILTER (item IS NOT NULL), [])",
@@ -167,8 +169,9 @@ class DuckTables(Tables):
         from kip848_records.tables.registry import DEFAULT  # noqa: PLC0415 - as above
 
         if record == OFFSET_COMMIT_TABLE:
-            lacking = [run.cluster for run in self.runs() if record not in run.table_versions]
-            raise TablesError.no_offset_commits(self.shown, [each for each in lacking if cluster in {None, each}])
+            for run in self.runs():
+                if cluster in {None, run.cluster}:
+                    require(self, run, ("offset_commit_table",), "a query over offset_commit")
         if record in DEFAULT:
             raise TablesError.not_audited(self.location, record)
         if record in DECODED and "log" not in self._names:

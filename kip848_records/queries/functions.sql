@@ -40,10 +40,15 @@ CASE WHEN {{ ms }} >= 0 THEN {{ duration(ms) }} ELSE {{ _no_span(ms) }} END
 CASE WHEN {{ ms }} >= 0 THEN concat('≥ ', {{ duration(ms) }}) ELSE {{ _no_span(ms) }} END
 {%- endmacro %}
 
-{# Return a count with a word, which is not quoted: `1 member`, `1,200 members`. #}
+{# Return a count with its thousands apart: 27,194,001. #}
+{% macro thousands(count) -%}
+CASE WHEN {{ count }} < 1000 THEN CAST({{ count }} AS string) ELSE
+concat_ws(','{% for behind in (18, 15, 12, 9, 6, 3, 0) %}, {{ _three_digits("CAST(%s AS string)" % count, behind) }}{% endfor %}) END
+{%- endmacro %}
+
+{# Return a count with a word, which is not quoted: `1 member`, `1,200 members`, `27,194,001 offsets`. #}
 {% macro counted(count, what) -%}
-concat(CASE WHEN {{ count }} < 1000 THEN CAST({{ count }} AS string) ELSE
-concat({{ _whole(count, 1000) }}, ',', lpad(CAST({{ count }} % 1000 AS string), 3, '0')) END,
+concat({{ thousands(count) }},
 CASE WHEN {{ count }} = 1 THEN ' {{ what }}' ELSE ' {{ what }}s' END)
 {%- endmacro %}
 
@@ -110,7 +115,7 @@ WHEN {{ state }} = '{{ states.not_ready }}' THEN 'streams_ready' END
 
 {# Return the place of an awaited partition or task, a struct of `rebalance_lag.awaited`: its topic, or its subtopology. #}
 {% macro awaited_place(unit) -%}
-coalesce({{ unit }}.topic, concat({{ unit }}.role, ' {{ wording.TASK_OF }} ', {{ unit }}.subtopology_id))
+coalesce({{ unit }}.topic, {{ unit }}.role || ' {{ wording.TASK_OF }} ' || {{ unit }}.subtopology_id)
 {%- endmacro %}
 
 {# Return the key type of a record by its name, which is not quoted: those of `protocol/key_types.py`. #}
@@ -138,6 +143,11 @@ concat('an unknown time', CASE WHEN {{ ms }} < 0 THEN concat(': the broker', chr
 
 {% macro _whole(number, divisor) -%}
 CAST(floor({{ number }} / {{ divisor }}) AS bigint)
+{%- endmacro %}
+
+{% macro _three_digits(digits, behind) -%}
+CASE WHEN length({{ digits }}) > {{ behind }} THEN substring({{ digits }},
+greatest(length({{ digits }}) - {{ behind + 2 }}, 1), least(length({{ digits }}) - {{ behind }}, 3)) END
 {%- endmacro %}
 
 {% macro _unit(count, unit, condition) -%}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.queries.tables import Tables, words
+from kip848_records.queries.tables import Tables
+from kip848_records.queries.texts import with_tables
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import sql_name, sql_string
 from kip848_records.tables.places import is_there
@@ -58,11 +59,9 @@ class SparkTables(Tables):
     def _read(
         self, text: str, _: str | None, tables: Mapping[str, Sequence[Part]], parameters: Mapping[str, Parameter]
     ) -> pa.Table:
-        own = [f"{name} AS ({self._select(name, parts)})" for name, parts in tables.items()]
         query = _LEADING_COMMENTS.sub("", text).strip().rstrip(";")
-        if own:
-            head, _, rest = query.partition(" ") if next(iter(words(query))) == "with" else ("", "", query)
-            query = f"WITH {', '.join(own)}{', ' if head else ' '}{rest}"
+        if tables:
+            query = with_tables(query, {name: self._select(name, parts) for name, parts in tables.items()})
         return self.spark.sql(query, args=dict(parameters) or None).toArrow()
 
     def _select(self, name: str, parts: Sequence[Part]) -> str:

@@ -29,10 +29,10 @@ _PACKAGE: Final = files("kip848_records")
 _FUNCTIONS: Final = "queries/functions.sql"
 _COMMENT: Final = re.compile(r"('(?:[^']|'')*')|--[^\n]*")
 _LITERAL: Final = re.compile(r"'(?:[^']|'')*'")
-_TABLE: Final = re.compile(r"(?:\b(?:FROM|JOIN)|,)\s+(\w+)\b", re.IGNORECASE)
-_OWN_TABLE: Final = re.compile(r"\b(\w+) AS \(\s*(?:SELECT|WITH)\b", re.IGNORECASE)
+_TABLE: Final = re.compile(r"(?:\b(?:FROM|JOIN)|,)\s+(\w+)\b(?!\.)", re.IGNORECASE)
+_OWN_TABLE: Final = re.compile(r"\b(\w+)\s*(?:\([\w\s,]*\)\s*)?AS \(\s*(?:SELECT|WITH)\b", re.IGNORECASE)
 _SPECIAL: Final = re.compile(r"(['\\\\{}])")
-_WITH: Final = re.compile(r"WITH\s+", re.IGNORECASE)
+_WITH: Final = re.compile(r"WITH\s+(RECURSIVE\s+)?", re.IGNORECASE)
 
 
 def _group_types(trait: str) -> list[str]:
@@ -144,9 +144,14 @@ def with_relations(text: str, own: Mapping[str, str] | None = None) -> str:
     if not relations:
         return text
     text = _COMMENT.sub(lambda found: found[1] or "", text).strip()
-    named = ",\n".join(f"{name} AS (\n{body}\n)" for name, body in relations.items())
-    own_tables = _WITH.match(text)
-    return f"WITH {named}\n{text}" if own_tables is None else f"WITH {named},\n{text[own_tables.end() :]}"
+    return with_tables(text, {name: f"\n{body}\n" for name, body in relations.items()})
+
+
+def with_tables(text: str, named: Mapping[str, str]) -> str:
+    """Return a text that begins with no comment, with tables of one query each in front of its own."""
+    tables = ",\n".join(f"{name} AS ({body})" for name, body in named.items())
+    own = _WITH.match(text)
+    return f"WITH {tables}\n{text}" if own is None else f"{own[0]}{tables},\n{text[own.end() :]}"
 
 
 def _arguments(text: str, start: int) -> tuple[list[str], int]:

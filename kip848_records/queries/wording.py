@@ -36,6 +36,8 @@ CAUSES: Final = {
     "follow_up": "follow-up",
     "config_changed": "configuration changed",
     "delay_expired": "delay for lost members expired",
+    "config_mismatch": "configurations differ",
+    "probing": "probing rebalance",
     "unknown": "cause not in the log",
 }
 """The causes of epochs, generations and rebalances. A member that was fenced counts as expired."""
@@ -46,6 +48,8 @@ LOSSES: Final = {
     "topic_deleted": "the topic was deleted",
     "expired": "it expired",
     "deleted": "a tool removed it",
+    "expired_or_topic_deleted": "it expired, or the topic was deleted",
+    "deleted_or_topic_deleted": "a tool removed it, or the topic was deleted",
 }
 """Why a committed offset was removed, by `commit_jump.cause`: presumptions all."""
 

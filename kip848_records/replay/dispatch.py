@@ -12,10 +12,14 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from kip848_records.kinds import CLASSIC, Role
-from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE, CONSUMER_PROTOCOL_TYPE
+from kip848_records.protocol.messages.classic import (
+    CONNECT_PROTOCOL_TYPE,
+    CONSUMER_PROTOCOL_TYPE,
+    SCHEMA_REGISTRY_PROTOCOL_TYPE,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -30,6 +34,14 @@ if TYPE_CHECKING:
     from kip848_records.replay.modern.group import ModernGroup
 
     Readers = Mapping[Role, Callable[[Columns], Iterable[Any]]]
+
+
+_RULES: Final = {
+    CONSUMER_PROTOCOL_TYPE: ("classic", "rules"),
+    CONNECT_PROTOCOL_TYPE: ("connect", "rules"),
+    SCHEMA_REGISTRY_PROTOCOL_TYPE: ("classic", "schema_registry"),
+}
+"""The folder and module with `RULES` of a protocol type."""
 
 
 @cache
@@ -69,17 +81,8 @@ def value_checks(kind: str) -> Mapping[Role, Checks]:
 
 def _protocol_rules(protocol_type: str, context: Context) -> ProtocolRules:
     """Return the rules of generations of one protocol type."""
-    if protocol_type == CONSUMER_PROTOCOL_TYPE:
-        from kip848_records.replay.classic.rules import ConsumerRules  # noqa: PLC0415 - see above
-
-        return ConsumerRules(context)
-    if protocol_type == CONNECT_PROTOCOL_TYPE:
-        from kip848_records.replay.connect.rules import ConnectRules  # noqa: PLC0415 - see above
-
-        return ConnectRules(context)
-    from kip848_records.replay.generations.rules import ProtocolRules  # noqa: PLC0415 - see above
-
-    return ProtocolRules(context)
+    folder, module = _RULES.get(protocol_type, ("generations", "rules"))
+    return cast("ProtocolRules", _module(folder, module).RULES(context))
 
 
 def _worker_payloads() -> tuple[PayloadReader, PayloadReader]:

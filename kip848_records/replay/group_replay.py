@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from kip848_records.kinds import Role
+from kip848_records.kinds import CLASSIC, Role
+from kip848_records.protocol.key_types import KeyType
 from kip848_records.replay.diagnosis.diagnose import diagnoses
 from kip848_records.replay.diagnosis.observed import ObservedRows
 from kip848_records.replay.dispatch import loading_rules, modern_group
@@ -18,6 +19,7 @@ from kip848_records.replay.incarnations.group_state import Work, group_state
 from kip848_records.replay.incarnations.member_assignments import member_assignments
 from kip848_records.replay.incarnations.migrations import DeletedGroup, Migrations
 from kip848_records.replay.inputs import PartitionCoverage
+from kip848_records.replay.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
     from kip848_records.replay.inputs import ReplayInputs
     from kip848_records.replay.modern.group import ModernGroup
     from kip848_records.replay.numbers import PartitionNumbers
-    from kip848_records.replay.records import Record
 
 _CLASSIC_GROUP: Final = Role.CLASSIC_GROUP
 _GROUP_EPOCH: Final = Role.GROUP_EPOCH
@@ -73,6 +74,9 @@ class GroupReplay:
         self._loading.replay(record)
         modern = self._modern
         if value is None and (modern is None or kind != modern.kind or modern.is_untouched) and self._is_stray(record):
+            if modern is None and not migrations.is_classic:
+                self._coverage.add(self._part, offset, operation.first, at=operation.at)
+                self._part = offset + 1
             return
         if self._is_new_incarnation or not self._has_state:
             self._is_new_incarnation, self._has_state = False, True
@@ -94,6 +98,9 @@ class GroupReplay:
 
     def finish(self) -> Iterator[Any]:
         """End the group, and yield all its rows, in no order within a table; then what they say together."""
+        move = self._inputs.move_from(self._context.partition, self._context.group_id)
+        if move is not None:
+            self._leave(move.at)
         observed = ObservedRows()
         for row in self._finish():
             observed.add(row)
@@ -134,13 +141,7 @@ class GroupReplay:
             return False
         if self._migrations.is_classic and (modern is None or modern.is_untouched):
             return True
-        if modern is None:
-            if role is _TOPOLOGY:
-                operation = self._operation
-                self._coverage.add(self._part, record.offset, operation.first, at=operation.at)
-                self._part = record.offset + 1
-            return role is _TOPOLOGY
-        return not modern.is_untouched
+        return role is _TOPOLOGY if modern is None else not modern.is_untouched
 
     def _begin_operation(self, offset: int, timestamp: int | None, leader_epoch: int | None) -> None:
         operation, coverage, evaluation = self._operation, self._coverage, self._evaluation
@@ -211,6 +212,22 @@ class GroupReplay:
         self._end_incarnation(record.offset)
         self._is_evaluated = self._coverage.begin(self._operation.first)
         self._part = record.offset + 1
+
+    def _leave(self, at: int) -> None:
+        """End a group that is in another partition since: its coordinator writes nothing more of it here.
+
+        The end has the offset of the group's last record, because no coordinator wrote a tombstone.
+        """
+        operation, modern = self._operation, self._modern
+        if not self._has_state or self._is_new_incarnation:
+            return
+        last = operation.last
+        self._begin_operation(last, at if operation.at is None else max(at, operation.at), operation.leader_epoch)
+        tombstone = Record(last, operation.at, CLASSIC, _CLASSIC_GROUP, KeyType.GROUP_METADATA, None, None, 0)
+        if modern is None or modern.is_untouched:
+            self._replay_other(tombstone)
+        else:
+            self._delete(modern, tombstone._replace(kind=modern.kind, role=_GROUP_EPOCH))
 
     def _end_incarnation(self, offset: int) -> None:
         """End the incarnation with the tombstone at this offset."""

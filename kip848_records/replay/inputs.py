@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,6 +36,14 @@ class PartitionCoverage:
     is_read_to_end: bool | None = None
 
 
+class GroupMove(NamedTuple):
+    """The partition in which a group was, the one in which it is, and since when, in ms since 1970."""
+
+    old: int
+    new: int
+    at: int
+
+
 @dataclass(frozen=True)
 class ReplayInputs:
     """The inputs of a replay besides the records.
@@ -45,7 +53,7 @@ class ReplayInputs:
     never counts as complete. `newest`: of each partition, the time of its newest record of any group, in ms since 1970.
     `offset_commits`: the log has offset commits, which rebalances are compared with. `limits`: those of the diagnosis
     that are not the defaults. `offsets_retention_ms`: how long brokers keep an offset after its last commit; None: not
-    known.
+    known. `moves`: by group id, the groups that got another partition when the topic got more of them.
     """
 
     dialect: str
@@ -55,6 +63,17 @@ class ReplayInputs:
     newest: Mapping[int, int] = field(default_factory=dict)
     limits: Sequence[ChangedLimit] = ()
     offsets_retention_ms: int | None = None
+    moves: Mapping[str, GroupMove] = field(default_factory=dict)
+
+    def move_from(self, partition: int, group_id: str) -> GroupMove | None:
+        """Return the move of a group out of this partition, if there was one."""
+        move = self.moves.get(group_id)
+        return move if move is not None and move.old == partition else None
+
+    def move_to(self, partition: int, group_id: str) -> GroupMove | None:
+        """Return the move of a group into this partition, if there was one."""
+        move = self.moves.get(group_id)
+        return move if move is not None and move.new == partition else None
 
     def captured_at_of(self, partition: int) -> int | None:
         """Return the time to which the age of what is open in a partition is measured, in ms since 1970.

@@ -7,14 +7,19 @@ it. So the active task 0_3 and the standby of 0_3 are two units of one task.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kip848_records.kinds import Kind
 
 _ROLE_SHIFT: Final = 60
 ACTIVE: Final = 0
 STANDBY: Final = 1 << _ROLE_SHIFT
 WARMUP: Final = 2 << _ROLE_SHIFT
 ROLES: Final = (ACTIVE, STANDBY, WARMUP)
-"""The number to add to a task, by role. Active tasks have one owner, the others any number of them."""
+"""The number to add to a task, by role."""
 _ROLE_NAMES: Final = ("active", "standby", "warmup")
 _TASK_BITS: Final = (1 << _ROLE_SHIFT) - 1
 
@@ -61,3 +66,32 @@ class PartitionNumbers:
         """Return topic id and partition of a number. A connector is the partition -1, with its tasks beside it."""
         partition = number & 0xFFFFFFFF
         return self.topic_ids[number >> 32], partition if partition >> 31 == 0 else partition - (1 << 32)
+
+
+def owned(kind: Kind, units: Iterable[int]) -> Iterable[int]:
+    """Return those units that have one owner at most: partitions, unless members share them, and active tasks."""
+    if kind.shares_units:
+        return ()
+    return filter(is_active, units) if kind.has_tasks else units
+
+
+class Units:
+    """The units of a kind of group: topic partitions, or tasks in roles."""
+
+    def __init__(self, kind: Kind, numbers: PartitionNumbers) -> None:
+        self._kind = kind
+        self.has_tasks = kind.has_tasks
+        self._numbers = numbers
+
+    def owned(self, units: Iterable[int]) -> Iterable[int]:
+        """Return those units that have one owner at most."""
+        return owned(self._kind, units)
+
+    def rivals(self, units: Iterable[int]) -> Iterable[int]:
+        """Return the units that may block a member which awaits some: of a task, the task in every role."""
+        return [task + role for task in set(map(task_of, units)) for role in ROLES] if self.has_tasks else units
+
+    def name(self, unit: int) -> tuple[str | None, int, str | None, str | None]:
+        """Return a partition's topic id and number; of a task, its number, subtopology id and role."""
+        first, number = self._numbers.name(task_of(unit))
+        return (None, number, first, role_name(unit)) if self.has_tasks else (first, number, None, None)

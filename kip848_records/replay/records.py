@@ -3,38 +3,48 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from kip848_records.kinds import Role
     from kip848_records.replay.refusals import Refusal
 
 
-class Subscription(Protocol):
-    """What a member of a classic group said when it joined, in the terms of its protocol type."""
+class Subscription(NamedTuple):
+    """What a member of a classic group said when it joined. `topics`: sorted; a worker has none.
 
-    @property
-    def may_lack_assignment(self) -> bool:
-        """Whether the leader may leave the member without an assignment."""
+    `owned`: the units that it still had; empty for members that revoke all units first, None if the payload is cut
+    there. Of workers only: `url`, and `config_offset`: how far it had read the configuration.
+    """
 
-    @property
-    def topics(self) -> tuple[str, ...] | None:
-        """The topics that it subscribes to, sorted; None if its protocol type has none."""
-
-    @property
-    def owned(self) -> frozenset[int] | None:
-        """The units that it still had; None if unknown."""
-
-    @property
-    def url(self) -> str | None:
-        """The URL by which a worker is known; None for other members."""
+    topics: tuple[str, ...] | None
+    owned: frozenset[int] | None
+    url: str | None = None
+    config_offset: int | None = None
 
 
-class Assignment(Protocol):
-    """What the leader of a classic group assigned to a member, in the terms of its protocol type."""
+class Assignment(NamedTuple):
+    """What the leader of a classic group assigned to a member. `user_data`: the bytes that a custom assignor added.
 
-    def units(self, subscription: Any) -> frozenset[int] | None:  # noqa: ANN401 - of its own protocol type
+    Of workers only: from `version` 1 on, `assigned` contains new units only, and `revoked` those that the worker stops.
+    `error` 1: the leader had not read the configuration far enough, up to `config_offset`. `delay_ms`: how long it
+    waits for workers that left.
+    """
+
+    assigned: frozenset[int]
+    user_data: bytes | None = None
+    version: int = 0
+    error: int = 0
+    config_offset: int | None = None
+    revoked: frozenset[int] = frozenset()
+    delay_ms: int = 0
+
+    def units(self, subscription: Subscription | None) -> frozenset[int] | None:
         """Return the units that a member with this subscription has in this generation; None if unknown."""
+        if not self.version:
+            return self.assigned
+        owned = None if subscription is None else subscription.owned
+        return None if owned is None else (owned - self.revoked) | self.assigned
 
 
 class ClassicMemberValue(NamedTuple):
@@ -79,8 +89,8 @@ class ClassicMemberValue(NamedTuple):
         assignment, subscription = self.assignment, self.subscription
         if assignment is not None:
             return assignment.units(subscription)
-        has_none = subscription is not None and subscription.may_lack_assignment and self.assignment_bytes is None
-        return frozenset() if has_none else None
+        is_worker = subscription is not None and subscription.url is not None
+        return frozenset() if is_worker and self.assignment_bytes is None else None
 
     @property
     def owner(self) -> str:

@@ -31,6 +31,11 @@ class Refusal(NamedTuple):
     writers: frozenset[str] | None = None
 
 
+def release_number(release: str) -> tuple[int, ...]:
+    """Return a release in an order: as texts, 4.10 is before 4.2."""
+    return tuple(map(int, release.split(".")))
+
+
 def between(first: str, to: str = _RELEASES[-1]) -> frozenset[str]:
     """Return the releases from one to another."""
     return frozenset(_RELEASES[_RELEASES.index(first) : _RELEASES.index(to) + 1])
@@ -39,7 +44,7 @@ def between(first: str, to: str = _RELEASES[-1]) -> frozenset[str]:
 @cache
 def since(first: str) -> frozenset[str]:
     """Return the releases from one on, such as ``4.1``."""
-    return frozenset(release for release in RELEASES if release >= first)
+    return frozenset(release for release in RELEASES if release_number(release) >= release_number(first))
 
 
 FROM_4_1: Final = between("4.1.1")
@@ -68,5 +73,5 @@ DUPLICATE_MEMBER: Final = Refusal("a member id occurs twice, before another memb
 
 def releases_text(releases: Collection[str]) -> str:
     """Return releases as text: the first and the last, since the releases of a reason are consecutive."""
-    first, last = min(releases), max(releases)
+    first, last = min(releases, key=release_number), max(releases, key=release_number)
     return first if first == last else f"{first} to {last}"

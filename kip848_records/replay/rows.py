@@ -9,27 +9,41 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from kip848_records.specs.anomaly import ANOMALY
-from kip848_records.specs.classic import CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT, GROUP_MIGRATION
-from kip848_records.specs.columns import CLUSTER, HISTORY
-from kip848_records.specs.commit_jump import FOUND_JUMP
-from kip848_records.specs.commit_progress import FOUND_PROGRESS
-from kip848_records.specs.consumption_stop import FOUND_STOP, STOPPED_PARTITION
-from kip848_records.specs.diagnosis import DIAGNOSIS, GROUP_OUTLINE
-from kip848_records.specs.epoch_timeline import EPOCH_TIMELINE
-from kip848_records.specs.group_states import GROUP_STATE, GROUP_STATE_TIMELINE
-from kip848_records.specs.latest_state import LATEST_STATE
-from kip848_records.specs.member_assignment import MEMBER_ASSIGNMENT
-from kip848_records.specs.members import MEMBER_STATE_TIMELINE, MEMBERSHIP, REGEX_RESOLUTION
-from kip848_records.specs.owned_partition import OWNED_PARTITION
-from kip848_records.specs.ownership import OWNERSHIP
-from kip848_records.specs.partition_handover import PARTITION_HANDOVER
-from kip848_records.specs.rebalance import BLOCKERS, REBALANCE
-from kip848_records.specs.rebalance_lag import AWAITED, REBALANCE_LAG
-from kip848_records.specs.share_partition_state import SHARE_PARTITION_STATE
-from kip848_records.specs.task_handover import TASK_HANDOVER
-from kip848_records.specs.topic_name import RECORDED_TOPIC_NAME
-from kip848_records.specs.undecoded import QUARANTINE, UNKNOWN_RECORD
+from kip848_records.specs.tables import (
+    ANOMALY,
+    AWAITED_PARTITION,
+    BLOCKER,
+    CLASSIC_GENERATION,
+    CLASSIC_MEMBER,
+    CLUSTER,
+    CONNECT_ASSIGNMENT,
+    DIAGNOSIS,
+    EPOCH_TIMELINE,
+    FOUND_JUMP,
+    FOUND_PROGRESS,
+    FOUND_STOP,
+    GROUP_MIGRATION,
+    GROUP_OUTLINE,
+    GROUP_STATE,
+    GROUP_STATE_TIMELINE,
+    HISTORY,
+    LATEST_STATE,
+    MEMBER_ASSIGNMENT,
+    MEMBER_STATE_TIMELINE,
+    MEMBERSHIP,
+    OWNED_PARTITION,
+    OWNERSHIP,
+    PARTITION_HANDOVER,
+    QUARANTINE,
+    REBALANCE,
+    REBALANCE_LAG,
+    RECORDED_TOPIC_NAME,
+    REGEX_RESOLUTION,
+    SHARE_PARTITION_STATE,
+    STOPPED_PARTITION,
+    TASK_HANDOVER,
+    UNKNOWN_RECORD,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -67,16 +81,17 @@ def table_of(row_class: type[Any]) -> str:
     return next(name for name, each in _TABLES.items() if each is row_class)
 
 
-def new_row(spec: TableSpec) -> NewRow:
+def new_row(spec: TableSpec, *absent: str) -> NewRow:
     """Return a function that takes the replay's context and columns by name, and returns a row for `Context.emit`.
 
     That is a pair: the table's name, and the fields but for `history`. The function takes neither those that are known
-    at the group's end, nor `group_id`, nor the partition of `__consumer_offsets`; `incarnation` is the present one by
-    default. A wrong name raises TypeError.
+    at the group's end, nor `group_id`, nor the partition of `__consumer_offsets`, nor those that are `absent`: null,
+    because only other kinds of groups have them. `incarnation` is the present one by default. A wrong name raises
+    TypeError.
     """
     names = [name for name in _names(spec) if name != HISTORY.name]
     known = {OFFSETS_PARTITION if OFFSETS_PARTITION in names else "partition": "context.partition"}
-    known |= {"group_id": "context.group_id", **dict.fromkeys(_AT_THE_END, "None")}
+    known |= {"group_id": "context.group_id", **dict.fromkeys((*_AT_THE_END, *absent), "None")}
     given = [name for name in names if name not in known]
     fields = ", ".join((known | _PRESENT).get(name, name) for name in names)
     given = [f"{name}=None" if name in _PRESENT else name for name in given]
@@ -96,7 +111,7 @@ def _function(parameters: str, values: str) -> NewRow:
 
 def _names(spec: TableSpec) -> list[str]:
     """Return the fields of a row. `history` is last, because it is added to the others."""
-    names = [column.name for column in spec.columns if column is not CLUSTER]
+    names = [column.name for column in spec.columns if column.name != CLUSTER.name]
     return sorted(names, key=HISTORY.name.__eq__)
 
 
@@ -109,7 +124,7 @@ def _class(name: str, fields: Iterable[pa.Field]) -> type[Any]:
 
 Epoch: Final = row_class("Epoch", EPOCH_TIMELINE)
 RebalanceLag: Final = row_class("RebalanceLag", REBALANCE_LAG)
-AwaitedPartition: Final = _class("AwaitedPartition", AWAITED.value_type)
+AwaitedPartition: Final = _class("AwaitedPartition", AWAITED_PARTITION)
 PartitionHandover: Final = row_class("PartitionHandover", PARTITION_HANDOVER)
 TaskHandover: Final = row_class("TaskHandover", TASK_HANDOVER)
 OwnershipInterval: Final = row_class("OwnershipInterval", OWNERSHIP)
@@ -117,7 +132,7 @@ SharePartitionState: Final = row_class("SharePartitionState", SHARE_PARTITION_ST
 GroupStateInterval: Final = row_class("GroupStateInterval", GROUP_STATE_TIMELINE)
 GroupState: Final = row_class("GroupState", GROUP_STATE)
 Rebalance: Final = row_class("Rebalance", REBALANCE)
-Blocker: Final = _class("Blocker", BLOCKERS.value_type)
+Blocker: Final = _class("Blocker", BLOCKER)
 MemberStateInterval: Final = row_class("MemberStateInterval", MEMBER_STATE_TIMELINE)
 Membership: Final = row_class("Membership", MEMBERSHIP)
 MemberAssignment: Final = row_class("MemberAssignment", MEMBER_ASSIGNMENT)

@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.kinds import CONNECT, KINDS, STREAMS
 from kip848_records.queries.wording import causes_text
-from kip848_records.replay.group.vocabulary import DOWNGRADED, RECONCILED, UNKNOWN
-from kip848_records.replay.modern.member import AWAY_STATE, BEHIND, REVOKING, WAITING
+from kip848_records.replay.diagnosis.joined_again import again_step
+from kip848_records.replay.group.vocabulary import (
+    AWAY_STATE,
+    BEHIND,
+    DOWNGRADED,
+    RECONCILED,
+    REVOKING,
+    UNKNOWN,
+    WAITING,
+)
 from kip848_records.report.terminal import count_text, lasting_text, time_text
 from kip848_records.text import duration_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from kip848_records.kinds import Kind
 
 SLOW_REVOCATION: Final = "slow_revocation"
 REVOKES_BEYOND_TIMEOUT: Final = "revokes_beyond_timeout"
@@ -100,8 +110,8 @@ def advise(
     """Return what holds an open rebalance up, and what to do.
 
     `rebalance`: a row of `rebalance` with ``group_type, began_ms, assigning_ms, not_ready_ms, delay_ms, expected_ms,
-    duration_ms, epochs, causes, blockers``; its blockers are dicts. ``is_assigning, is_not_ready``: its state at the
-    capture.
+    duration_ms, epochs, causes, blockers, members_left``; its blockers are dicts. ``is_assigning, is_not_ready``: its
+    state at the capture.
     `members`: the group's members at capture by their ids; a blocker that is not among them has left.
     `gone`: workers that left a Connect cluster, rows with ``worker, units, is_back``.
     """
@@ -111,7 +121,7 @@ def advise(
     duration_ms = rebalance.duration_ms or 0
     if (rebalance.epochs or 0) >= STORM_EPOCHS and late_ms < duration_ms / 2:
         return _storm(rebalance)
-    if worst is not None:
+    if worst is not None and KINDS[rebalance.group_type].has_epochs:
         return _of_member(worst, members[worst["member_id"]], KINDS[rebalance.group_type].units)
     if rebalance.is_not_ready:
         return _not_ready(rebalance.not_ready_ms)
@@ -119,16 +129,51 @@ def advise(
         return _assigning(rebalance.assigning_ms)
     if rebalance.expected_ms is not None:
         return _delayed(rebalance, gone)
-    return no_evidence() if KINDS[rebalance.group_type].has_epochs else _next_round(rebalance)
+    return no_evidence() if KINDS[rebalance.group_type].has_epochs else _next_round(rebalance, current)
 
 
-def _next_round(rebalance: Any) -> Advice:  # noqa: ANN401
-    """Return the advice for a classic group or a Connect cluster whose last generation needs another one."""
+def _next_round(rebalance: Any, blockers: Sequence[dict[str, Any]]) -> Advice:  # noqa: ANN401
+    """Return the advice for a classic group or a Connect cluster whose last generation needs another one.
+
+    `blockers`: the members that should have asked for it, once no join phase can be under way.
+    """
+    if blockers:
+        return _did_not_ask(blockers, _kind(rebalance))
     sentence = "The last generation took partitions or tasks from their owners, and the next one has not assigned them"
     if DOWNGRADED in (rebalance.causes or ()):
         sentence = "The group became a classic one, and its members have not completed a generation since"
+    if rebalance.blockers is not None:
+        sentence += ", for longer than any join phase lasts"
+        then = "Look at the broker that coordinates the group; if it works, this copy is older than its capture"
+        return Advice(NEXT_ROUND, None, None, sentence, then)
     then = "Check that every member polls: the group waits until all have joined again"
     return Advice(NEXT_ROUND, None, None, sentence, then)
+
+
+def _did_not_ask(blockers: Sequence[dict[str, Any]], kind: Kind) -> Advice:
+    """Return the advice about members that had to give something up, and then to ask for the next generation."""
+    worst, others, units = blockers[0], len(blockers) - 1, kind.units
+    who = _client(worst)
+    more, was = (f" and {count_text(others, f'other {kind.member}')}", "were") if others else ("", "was")
+    has, it, its_log = ("have", "them", "their logs") if others else ("has", "it", "its log")
+    sentence = (
+        f"{who}{more} {was} to give up {units} and to join again, and {has} not{_so_far(worst['late_ms'])}, longer "
+        f"than any join phase lasts: these {units} have no {kind.owner}"
+    )
+    then = (
+        f"Restart {it}, and the next generation gives these {units} to others. Look in {its_log} for what keeps {it} "
+        "from joining again, such as a rebalance listener that hangs or throws, or a fault of the client library"
+    )
+    return Advice(NEXT_ROUND, worst["member_id"], who, sentence, then)
+
+
+def members_of(rebalance: Any, members: Mapping[str, MemberNow]) -> Mapping[str, MemberNow]:  # noqa: ANN401
+    """Return the members at capture; of a classic group, which has no states of members, its blockers."""
+    if KINDS[rebalance.group_type].has_epochs:
+        return members
+    return {
+        each["member_id"]: MemberNow(each["last_state"], each["late_ms"]) for each in rebalance.blockers or () if each
+    }
 
 
 def no_evidence() -> Advice:
@@ -165,12 +210,16 @@ def _is_open(member: MemberNow | None) -> bool:
 
 
 def _of_member(blocker: dict[str, Any], now: MemberNow, units: str) -> Advice:
-    who = client_text(blocker["client_id"], blocker["client_host"], blocker["instance_id"])
-    who = who or f"member {printable(blocker['member_id'])}"
+    who = _client(blocker)
     pattern, doing, then = _doing(now, units)
     count = blocker["waiting_now"] or 0
     waiting = "" if not count else f"; {count_text(count, 'member')} {'waits' if count == 1 else 'wait'} for it"
     return Advice(pattern, blocker["member_id"], who, f"{who} {doing}{waiting}", then)
+
+
+def _client(blocker: Mapping[str, Any]) -> str:
+    who = client_text(blocker["client_id"], blocker["client_host"], blocker["instance_id"])
+    return who or f"member {printable(blocker['member_id'])}"
 
 
 def _doing(now: MemberNow, units: str) -> tuple[str, str, str]:
@@ -285,12 +334,22 @@ def _captured_ms(rebalance: Any) -> int:  # noqa: ANN401
 
 
 def _storm(rebalance: Any) -> Advice:  # noqa: ANN401
-    causes = causes_text(getattr(rebalance, "causes", None), rebalance.group_type)
+    causes = causes_text(rebalance.causes, _kind(rebalance).name)
     why = f" ({printable(causes)})" if causes else ""
-    steps = f"{rebalance.epochs:,} {KINDS[rebalance.group_type].step}s"
-    sentence = f"{steps} followed each other, and the group was not stable in between{why}"
-    then = "Find out why its members restart: a crash loop, an autoscaler, or polls beyond max.poll.interval.ms"
+    kind, left = _kind(rebalance), rebalance.members_left
+    steps = f"{rebalance.epochs:,} {kind.step}s"
+    gone = f"{count_text(left, kind.member)} left meanwhile" if left else f"no {kind.member} left meanwhile"
+    sentence = f"{steps} followed each other, and the group was not stable in between{why}; {gone}"
+    then = again_step(rebalance.causes or (), kind.name).removesuffix(".")
+    if left:
+        why = "a crash loop, an autoscaler, or polls beyond max.poll.interval.ms"
+        then = f"Find out why its {kind.member}s restart: {why}"
     return Advice(JOIN_LEAVE_STORM, None, None, sentence, then)
+
+
+def _kind(rebalance: Any) -> Kind:  # noqa: ANN401
+    """Return the kind of the group of a rebalance: only Connect clusters have delays."""
+    return KINDS[rebalance.group_type if rebalance.delay_ms is None else CONNECT]
 
 
 def _so_far(millis: int | None) -> str:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kip848_records.replay.group.vocabulary import OPEN
-from kip848_records.report.advice import Advice, advise, current_blockers, member_now
+from kip848_records.report.advice import Advice, advise, current_blockers, member_now, members_of
 from kip848_records.report.over_time import explained
 from kip848_records.report.sql import query
 
@@ -67,6 +67,7 @@ def blocked(
     triggers: Sequence[Row],
 ) -> Blocked:
     """Return who blocks an ongoing rebalance; `troubles`, `triggers`: as in `over_time.explained`."""
+    members = members_of(rebalance, members)
     blockers = current_blockers(rebalance.blockers or (), members)
     own = advise(rebalance, members, gone)
     return Blocked(explained(own, _named(blockers, own), troubles, triggers), own, blockers, members, gone)

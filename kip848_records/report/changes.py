@@ -5,8 +5,9 @@ An overdue group is stuck for longer than an expectation allows.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.expectations.results import ERROR, OFF, WARN
 from kip848_records.report.sql import query
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
     from kip848_records.expectations.files import Setting
     from kip848_records.queries.tables import Row, Tables
+
+
+_OVER: Final = {"recovered", "settled"}
 
 
 class Changed(NamedTuple):
@@ -45,24 +49,27 @@ class Changes:
     """The changes of a cluster's groups between the captures of two runs.
 
     `is_first`: no run came before, so that nothing could change. `newly_overdue`: the group was not overdue then.
-    `unknown`: it is overdue now, but its state at that time is not in the log. `recovered`: it was overdue then, has
-    left that state, and is not overdue now. `began`: troubles over time that were not known then, and are present; at
-    the first run all that are present. `ended`: they were known then, and have ended. `passed`: they began and ended
-    since then. The worst trouble comes first.
+    `unknown`: it is overdue now, but its state at that time is not in the log. `undated`: it is stuck since an unknown
+    time, so that it may be overdue, and this was not so then. `recovered`: it was overdue then, has left that state,
+    and is not overdue now. `settled`: it was stuck then, not overdue, and is not stuck now. `began`: troubles over time
+    that were not known then, and are present; at the first run all that are present. `ended`: they were known then, and
+    have ended. `passed`: they began and ended since then. The worst trouble comes first.
     """
 
     is_first: bool
     newly_overdue: Sequence[Changed]
     unknown: Sequence[Changed]
+    undated: Sequence[Changed]
     recovered: Sequence[Changed]
+    settled: Sequence[Changed]
     began: Sequence[Trouble]
     ended: Sequence[Trouble]
     passed: Sequence[Trouble]
 
     @property
     def is_any(self) -> bool:
-        """Whether anything changed."""
-        groups = self.newly_overdue or self.unknown or self.recovered
+        """Whether anything changed that is worth a message: that a short wait ended is not."""
+        groups = self.newly_overdue or self.unknown or self.undated or self.recovered
         return bool(groups or self.began or self.ended or self.passed)
 
 
@@ -86,16 +93,18 @@ def changes_since_last_run(tables: Tables, cluster: str, settings: Mapping[str, 
     trouble counts if the expectation of its pattern is not off for its group, which also limits its severity.
     """
     rows = tables.rows(query("since_last_run"), cluster)
-    groups: dict[str, list[Changed]] = {"newly_overdue": [], "unknown": [], "recovered": []}
+    groups: dict[str, list[Changed]] = defaultdict(list)
     for row in rows:
         if row.group_id is not None and (change := _change(row, settings)) is not None:
-            groups[change].append(Changed(row.group_id, None if change == "recovered" else _limited_ms(row)))
+            groups[change].append(Changed(row.group_id, None if change in _OVER else _limited_ms(row)))
     troubles = _troubles(tables, cluster, settings)
     return Changes(
         is_first=rows[0].is_first,
         newly_overdue=groups["newly_overdue"],
         unknown=groups["unknown"],
+        undated=groups["undated"],
         recovered=groups["recovered"],
+        settled=groups["settled"],
         began=troubles["began"],
         ended=troubles["ended"],
         passed=troubles["passed"],
@@ -124,10 +133,16 @@ def _change(row: Row, settings: Mapping[str, Setting]) -> str | None:
     """
     before_ms = _span(row.limited_since_before_ms, row.earlier_ms)
     was_overdue = is_overdue(row.group_id, row.limited_by_before, before_ms, settings)
+    if row.limited_by is not None and _limited_ms(row) is None:
+        was_undated = row.limited_by_before is not None and before_ms is None and not row.is_released
+        is_off = settings[row.limited_by].of_group(row.group_id).severity == OFF
+        return None if was_undated or is_off else "undated"
     if not is_overdue(row.group_id, row.limited_by, _limited_ms(row), settings):
         # If no expectation limits the state, the log may not show whether the group left the one before.
         is_in_other_state = row.limited_by not in {None, row.limited_by_before}
-        return "recovered" if was_overdue and (row.is_released or is_in_other_state) else None
+        if was_overdue:
+            return "recovered" if row.is_released or is_in_other_state else None
+        return "settled" if row.limited_by is None and row.limited_by_before is not None and row.is_released else None
     if row.earlier_ms is None or not row.is_known_before:
         return "unknown"
     return None if was_overdue and not row.is_released else "newly_overdue"

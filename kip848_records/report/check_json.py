@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kip848_records import __version__
-from kip848_records.expectations.results import FAIL, FAULT, UNKNOWN, WARN
+from kip848_records.expectations.results import FAIL, FAULT, NOT_APPLICABLE, UNKNOWN, WARN
 from kip848_records.report.words import checked, faults, overall, violated
 
 if TYPE_CHECKING:
@@ -26,7 +25,8 @@ def check_json(verdict: Verdict, heads: Mapping[str, Headline] | None = None) ->
 
     `status` is the worst of all expectations. Times are ISO 8601, UTC. `checked`, `passed`, `errors`, `warnings`,
     `violations_total` and `unknown_total` count all checked items; `violations` and `unknown` list the first of them.
-    `faults`: by cluster, why the query failed.
+    `faults`: by cluster, why the query failed. `not_applicable`: by cluster, why nothing was checked, with the
+    need that the audit does not meet, and the way out; both null if the log has nothing of the kind.
     """
     document = {
         "version": __version__,
@@ -58,7 +58,7 @@ def check_line(verdict: Verdict, exit_code: int) -> str:
         "unknown": sum(result.unknowns for result in verdict.results),
         **{
             f"{status}_expectations": [result.name for result in verdict.results if result.status == status]
-            for status in (FAULT, FAIL, WARN, UNKNOWN)
+            for status in (FAULT, FAIL, WARN, UNKNOWN, NOT_APPLICABLE)
         },
     }
     return json.dumps(document)
@@ -96,7 +96,9 @@ def _expectation(result: Result) -> dict[str, object]:
         "warnings": result.warnings,
         "violations_total": violated(result),
         "unknown_total": result.unknowns,
-        "violations": [asdict(finding) for finding in result.violations],
-        "unknown": [asdict(finding) for finding in result.unknown],
+        "violations": [each.columns() for each in result.violations],
+        "unknown": [each.columns() for each in result.unknown],
         "faults": {cluster: fault.message for cluster, fault in faults(result).items()},
+        "not_applicable": {cluster: each._asdict() for cluster, each in result.not_applicable.items()},
+        "not_looked_for": list(result.without),
     }

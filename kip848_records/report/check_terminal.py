@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from kip848_records.expectations.results import PASS, UNKNOWN, WARN
+from kip848_records.expectations.results import NOT_APPLICABLE, PASS, UNKNOWN, WARN
 from kip848_records.report.terminal import JOINT, count_text, wrapped_lines
-from kip848_records.report.words import SAID, captures, checked, counts, faults, more, place, sentence, violated
+from kip848_records.report.words import (
+    SAID,
+    captures,
+    checked,
+    counts,
+    faults,
+    more,
+    place,
+    reason,
+    reasons,
+    sentence,
+    violated,
+    with_advice_once,
+)
 from kip848_records.text import WIDTH, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kip848_records.expectations.results import Finding, Result, Verdict
     from kip848_records.report.headline import Headline
@@ -34,14 +48,17 @@ def check_terminal(
     """Yield the lines, at most `width` characters long unless an id alone is longer; the last one is the verdict.
 
     `heads`: those of `headline.headlines`. `is_verbose`: each expectation that passed has a line, with
-    how much it checked, and each with unknown results says why.
+    how much it checked, and each with unknown results, or that is not applicable, says why. One that the user named
+    always says why it is not applicable.
     """
     several = len(verdict.captured_at) > 1
     for capture in captures(verdict, {cluster: head.lines for cluster, head in (heads or {}).items()}):
         yield from _wrapped(printable(capture), width)
     passed = [result for result in verdict.results if result.status == PASS]
     folded = [] if is_verbose else _folded(verdict)
-    worse = [result for result in verdict.results if result.status != PASS and result not in folded]
+    nothing = [result for result in verdict.results if result.status == NOT_APPLICABLE]
+    shown_below = [*passed, *nothing, *folded]
+    worse = [result for result in verdict.results if result not in shown_below]
     for result in sorted(worse, key=lambda each: (_WORST_FIRST.index(each.status), -each.errors, -each.warnings)):
         yield Text()
         for text, depth in _of(result, several_clusters=several):
@@ -55,7 +72,11 @@ def check_terminal(
         rest = "" if is_verbose else "  (--verbose lists them)"
         yield from _wrapped(f"PASS  {count_text(len(passed), 'expectation')}{rest}", width)
         for result in passed if is_verbose else ():
-            yield from _wrapped(f"{printable(result.name)}: {checked(result):,} checked", width, 1)
+            said = [f"{checked(result):,} checked", *result.without, *reasons(result)]
+            yield from _wrapped(printable(f"{result.name}: {'; '.join(said)}"), width, 1)
+    if nothing:
+        yield Text()
+        yield from _nothing(nothing, width, is_verbose=is_verbose)
     yield Text()
     yield from _wrapped(sentence(verdict), width)
 
@@ -66,10 +87,28 @@ def _folded(verdict: Verdict) -> list[Result]:
     return unknown if len(unknown) > _UNKNOWN_SHOWN else []
 
 
+def _nothing(results: Sequence[Result], width: int, *, is_verbose: bool) -> Iterator[Text]:
+    """Yield the expectations that checked nothing: why, if the user named one, or can change it."""
+    rest = "" if is_verbose else "  (--verbose says why)"
+    yield from _wrapped(f"NOT APPLICABLE  {count_text(len(results), 'expectation')} checked nothing{rest}", width)
+    named = [result for result in results if is_verbose or result.is_named]
+    for result in named:
+        yield from _wrapped(printable(f"{result.name}: {'; '.join(reasons(result))}"), width, 1)
+    avoidable = Counter(
+        reason(each)
+        for result in results
+        if result not in named
+        for each in {*result.not_applicable.values()}
+        if each.way_out is not None
+    )
+    for text, count in avoidable.items():
+        yield from _wrapped(printable(f"{count:,}: {text}"), width, 1)
+
+
 def _of(result: Result, *, several_clusters: bool) -> Iterator[tuple[str, int]]:
     """Yield the lines about an expectation that did not pass, each with how far it is indented."""
     yield f"{result.status.upper()}  {printable(result.name)}, {counts(result)}: {printable(result.description)}", 0
-    shown = result.violations[:_SHOWN]
+    shown = with_advice_once(result.violations[:_SHOWN])
     for each in shown:
         # A limit of some groups may be an error, and the same limit of others a warning.
         is_milder = each.severity == WARN != result.status

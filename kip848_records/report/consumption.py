@@ -9,18 +9,29 @@ from rich.text import Text
 
 from kip848_records.machine.paths import with_page_paths
 from kip848_records.queries.wording import LOSSES
-from kip848_records.report.terminal import count_text, lasting_text, time_text, wrapped, wrapped_lines
+from kip848_records.report.sql import query
+from kip848_records.report.terminal import (
+    count_text,
+    lasting_text,
+    names_text,
+    span_text,
+    time_text,
+    wrapped,
+    wrapped_lines,
+)
+from kip848_records.tables.location import query_command
 from kip848_records.text import WIDTH, duration_text, printable, ranges_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kip848_records.queries.tables import Row
+    from kip848_records.queries.tables import Row, Tables
     from kip848_records.report.group_history import GroupHistory, Incarnation
 
 _PAGE: Final = "docs/consumption.md"
 _BY_MEMBER: Final = frozenset({"same_owner", "owner_change", "first_owner"})
 _STATES: Final = {
+    "negative_offset": "; a negative offset is none, so nothing is committed",
     "progress": "; goes on",
     "too_short": "; too early to say",
     "never_commits": "; the group commits nothing",
@@ -31,6 +42,8 @@ _STATES: Final = {
     "all_stopped": "; no messages, or not consumed: the end offset tells (--end-offsets)",
     "idle_or_not_consumed": "; no messages, or not consumed: the end offset tells (--end-offsets)",
 }
+_TOPICS_NAMED: Final = 2
+_NOT_SUBSCRIBED: Final = "SELECT * FROM not_subscribed"
 _NOTHING_FOLLOWS: Final = "nothing follows from it"
 
 
@@ -56,6 +69,66 @@ def committed_by_members(group: GroupHistory, incarnation: Incarnation, clients:
             yield Text(f"    and {count_text(more, 'more partition')}")
     if rows[0].owners > shown:
         yield Text(f"  and {count_text(rows[0].owners - shown, 'more member')}")
+
+
+def not_subscribed(group: GroupHistory) -> Iterator[Text]:
+    """Yield the committed offsets of topics to which no member subscribes, the latest commit first; nothing if none."""
+    rows = group.rows("not_subscribed_of_group")
+    if not rows:
+        return
+    yield Text("\nCommitted offsets of topics to which no member subscribes (no fault by itself):")
+    for row in rows:
+        most = "" if row.most_committed == row.least_committed else f" to {row.most_committed}"
+        ago = span_text(group.ago(row.committed_ms, row.in_partition))
+        said = (
+            f"{printable(row.topic)} {ranges_text(map(int, row.numbers.split()))}: committed {row.least_committed}"
+            f"{most}, last at {time_text(row.committed_ms)}{f', {ago} before the capture' if ago else ''}"
+            f"{_committed_by(row)}"
+        )
+        yield Text("\n".join(wrapped_lines(said, WIDTH, "  ", "    ")))
+    if rows[0].total > len(rows):
+        more = count_text(rows[0].total - len(rows), "more topic")
+        yield Text(f"  and {more}: {query_command(group.shown, _NOT_SUBSCRIBED)}")
+
+
+def set_while_empty(group: GroupHistory) -> Iterator[Text]:
+    """Yield which committed offsets were set lately while the group had no members: information, at the top."""
+    rows = group.rows("set_while_empty_of_group")
+    for row in rows:
+        where = f"{printable(row.topic)} {row.first_partition}"
+        if row.partitions > 1:
+            where = f"{count_text(row.partitions, 'partition')} of {printable(row.topic)}"
+        one = "" if row.partitions == 1 else "s"
+        moved = f"from {row.before_offset} to {row.after_offset}" if row.partitions == 1 else f"by up to {row.amount:,}"
+        then = "reads at most {} again" if row.kind == "back" else "skips at most {}"
+        yield Text("")
+        yield wrapped(
+            f"For information: at {time_text(row.jumped_ms)}, while the group had no members, a tool or a client "
+            f"without a member id set the committed offset{one} of {where} {row.kind}, {moved}. "
+            f"Who began there {then.format(count_text(row.amount, 'offset'))}."
+        )
+    if rows and rows[0].total > len(rows):
+        yield Text(f"  and {count_text(rows[0].total - len(rows), 'more time')}: see the jumps below")
+
+
+def groups_set_while_empty(tables: Tables, cluster: str) -> Iterator[Text]:
+    """Yield a line for each group whose committed offsets were set lately while it had no members."""
+    rows = tables.rows(query("set_while_empty"), cluster)
+    for row in rows:
+        ways = " and ".join(way for way, has in (("back", row.has_back), ("ahead", row.has_ahead)) if has)
+        topics = names_text([*map(printable, row.topics.split())], _TOPICS_NAMED)
+        yield wrapped(
+            f"For information: offsets of {printable(row.group_id)} ({topics}) were set {ways} by up to {row.amount:,} "
+            f"while it had no members, the last at {time_text(row.jumped_ms)}"
+        )
+    if rows and rows[0].total > len(rows):
+        yield Text(f"  and of {count_text(rows[0].total - len(rows), 'more group')}: kip848 query DIR jumps")
+
+
+def _committed_by(row: Row) -> str:
+    if row.owner == "member":
+        return ", by a member"
+    return ", by a client without a member id, or a tool" if row.owner in {"simple", "no_members"} else ""
 
 
 def handovers(group: GroupHistory, clients: Mapping[str, str]) -> Iterator[Text]:
@@ -100,6 +173,8 @@ def jumps(group: GroupHistory) -> Iterator[Text]:
 
 
 def _committed(row: Row) -> str:
+    if row.state == "unnamed_topic":
+        return "its name is not in this log, and commits name topics: pass --topics"
     if row.least_committed is None:
         return "no commit in this log" if row.is_unknown else "nothing committed"
     most = "" if row.most_committed == row.least_committed else f" to {row.most_committed}"
@@ -107,6 +182,8 @@ def _committed(row: Row) -> str:
 
 
 def _lasts(group: GroupHistory, row: Row, incarnation: Incarnation) -> str:
+    if row.state == "unnamed_topic":
+        return ""
     lasts = lasting_text(group.ago(row.since_ms, incarnation.partition), is_minimum=row.is_minimum)
     longest = " the longest" if row.since_ms != row.last_ms else ""
     return f",{longest}{lasts}" if lasts else ""
@@ -136,16 +213,26 @@ def _jump(row: Row) -> str:
     before, after = row.before_offset, row.after_offset
     if row.kind == "lost":
         old = "" if row.age_ms is None else f", {duration_text(row.age_ms)} old"
-        return f"{before} was lost{old}: presumably {LOSSES.get(row.cause, 'for another reason')}"
+        return f"{before} was lost{old}: {_why_lost(row)}"
     if row.kind == "recreated":
         return f"{before} was of a topic that was created anew, {after} is of the new one: {_NOTHING_FOLLOWS}"
     if row.kind == "first_commit":
         return f"the first commit is {after}: it skipped at most {_offsets(row)}"
     if row.kind == "restart_after_loss":
         return f"{before} was lost, then came {after}: {_after_loss(row)}"
+    if row.kind == "restart_after_negative":
+        return f"{before} was replaced by a negative offset, then another owner committed {after}: {_after_loss(row)}"
     alone = ", while the group had no members" if row.context == "no_members" else ""
     way, claim = ("back", _back(row)) if row.kind == "back" else ("ahead", _ahead(row))
     return f"{way} from {before} to {after}{alone}: {claim}"
+
+
+def _why_lost(row: Row) -> str:
+    if row.cause in {"expired", "group_expired"} and row.retention_ms is not None:
+        return f"its client had asked the broker to keep it for {duration_text(row.retention_ms)}"
+    assumed_ms = row.assumed_retention_ms
+    assumed = "" if assumed_ms is None else f" (assumed: brokers keep offsets for {duration_text(assumed_ms)})"
+    return f"presumably {LOSSES.get(row.cause, 'for another reason')}{assumed}"
 
 
 def _back(row: Row) -> str:

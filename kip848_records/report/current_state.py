@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
 from kip848_records.kinds import CONNECT, KINDS, SIMPLE, kind_of
 from kip848_records.queries.wording import HEALTH, HEALTHY
+from kip848_records.replay.diagnosis.severity import INFO
 from kip848_records.replay.group.known_history import CENSORED
 from kip848_records.replay.group.states import EMPTY
 from kip848_records.replay.group.vocabulary import UNKNOWN
+from kip848_records.report.diagnosis import pattern_text
 from kip848_records.report.group_history import Incarnation
 from kip848_records.report.terminal import count_text, lasting_text, time_text, wrapped
 from kip848_records.report.words import limits_of
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
     from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory
+
+_NOT_LOOKED_AT: Final = " Whether they consume was not looked at (--offset-commits)."
 
 
 def current_state(group: GroupHistory) -> Iterator[Text]:
@@ -33,7 +37,9 @@ def current_state(group: GroupHistory) -> Iterator[Text]:
         return
     for now in states:
         place = f" in partition {now.partition}" if len(states) > 1 else ""
-        yield Text(f"{name}{place}: {_state(group, now)}")
+        captured_ms = group.captured_ms(now.partition)
+        captured = "" if captured_ms is None else f", captured at {time_text(captured_ms)}"
+        yield Text(f"{name}{place}{captured}: {_state(group, now)}")
         yield Text(f"  {', '.join(_of_simple(group, now) if now.group_type == SIMPLE else _facts(now))}")
         for limit in limits_of(group.limits, now.partition, is_open=now.is_stuck or now.waits_for_away_only):
             yield Text(f"  {limit}")
@@ -43,7 +49,7 @@ def well(group: GroupHistory, kind: str) -> Iterator[Text]:
     """Yield one sentence for a group with which nothing is wrong: what its members own.
 
     It says since when only for a classic group: the state of another one is above with its time. An empty group is well
-    too. The log does not show whether members consume what they own.
+    too. Only offset commits show whether members consume what they own.
     """
     for now in group.rows("group_now"):
         lasts = "" if now.generation is None else _lasting(_time_and_age(group, now.completed_ms, now.history, now))
@@ -57,7 +63,19 @@ def well(group: GroupHistory, kind: str) -> Iterator[Text]:
             said = f"{members}{owned}"
             if now.generation is not None:
                 said = f"as far as the log shows, generation {now.generation} stands{lasts}; {said}"
-            yield wrapped(f"Healthy: {said}.")
+            over = _over(group)
+            said = f"{said}{over}"
+            not_looked_at = _NOT_LOOKED_AT if owned and KINDS[kind].commits and not group.has_commits else ""
+            yield wrapped(f"Healthy{' now' if over else ''}: {said}.{not_looked_at}")
+
+
+def _over(group: GroupHistory) -> str:
+    """Return which alarms that are told below are over; empty without one."""
+    over = [row for row in group.troubles if row.severity != INFO and not row.is_present]
+    if not over:
+        return ""
+    named = " and ".join(dict.fromkeys(f"the {pattern_text(row.pattern)}" for row in over))
+    return f"; {named} below {'is' if len(over) == 1 else 'are'} over"
 
 
 def _owned(rows: Sequence[Row], kind: str) -> str:

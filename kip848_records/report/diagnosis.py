@@ -9,6 +9,7 @@ from rich.text import Text
 from kip848_records.report.advice import client_text
 from kip848_records.report.changed_limits import off_text
 from kip848_records.report.terminal import count_text, span_text, time_text, wrapped
+from kip848_records.report.words import said_above
 from kip848_records.tables.location import query_command
 from kip848_records.text import printable
 
@@ -18,7 +19,13 @@ if TYPE_CHECKING:
     from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory
 
-OF_PARTITIONS: Final = ("not_consumed", "blocked_by_transaction", "offsets_lost")
+OF_PARTITIONS: Final = (
+    "not_consumed",
+    "blocked_by_transaction",
+    "offsets_lost",
+    "negative_offsets",
+    "client_retention",
+)
 """The patterns that count partitions, not how often something happened."""
 
 _ALL: Final = "SELECT * FROM diagnosis"
@@ -26,12 +33,13 @@ _ALL: Final = "SELECT * FROM diagnosis"
 
 def diagnosis(group: GroupHistory) -> Iterator[Text]:
     """Yield what is wrong with a group, or was: what is present first, then the worst. Nothing if nothing is known."""
-    rows = group.rows("diagnosis_of_group")
+    rows = group.troubles
     off = list(off_text(group.changed_limits, group.group_id))
+    said: set[str] = set()
     for row in rows:
         yield Text("")
         yield wrapped(printable(row.sentence))
-        yield wrapped(printable(row.next_step), "  next     ")
+        yield wrapped(printable(said_above(row.next_step, said) or row.next_step), "  next     ")
         yield wrapped(_when(group, row), "  ")
     if rows and rows[0].total > len(rows):
         more = count_text(rows[0].total - len(rows), "more trouble")

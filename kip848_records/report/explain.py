@@ -13,8 +13,9 @@ from kip848_records.queries.wording import TASK_OF, cause_text, causes_text
 from kip848_records.replay.group.vocabulary import OPEN
 from kip848_records.report.advice import MemberNow, client_text, member_now
 from kip848_records.report.blockers import blocked
+from kip848_records.report.cleaning import group_not_cleaned
 from kip848_records.report.comings import comings_and_goings
-from kip848_records.report.consumption import committed_by_members, handovers, jumps
+from kip848_records.report.consumption import committed_by_members, handovers, jumps, not_subscribed, set_while_empty
 from kip848_records.report.current_state import current_state, well
 from kip848_records.report.diagnosis import diagnosis, pattern_text
 from kip848_records.report.explain_kind import kind_of_group, kind_of_incarnation, one_generation
@@ -62,7 +63,9 @@ def _parts(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> 
     if epoch is None and kind != SIMPLE:
         yield from well(group, kind)
     yield from refused_records(group)
+    yield from group_not_cleaned(group)
     if epoch is None:
+        yield from set_while_empty(group)
         yield from diagnosis(group)
     else:
         yield from _incarnations(group, incarnation, epoch)
@@ -90,6 +93,7 @@ def _parts(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> 
     yield from regexes(group, incarnation)
     clients = {row.member_id: _who(row) for row in members}
     yield from committed_by_members(group, incarnation, clients)
+    yield from not_subscribed(group)
     yield from handovers(group, clients)
     yield from jumps(group)
     yield from kind_of_group(group, incarnation, kind)
@@ -137,9 +141,17 @@ def _incarnations(group: GroupHistory, incarnation: Incarnation, epoch: int | No
     elif incarnation == last and last.incarnation:
         yield Text(f"\n{ended}: the following shows its last incarnation")
     if others := sorted({each.partition for each in group.incarnations} - {incarnation.partition}):
-        yield Text(
-            f"\nThe following shows partition {incarnation.partition}; the group is also in {ranges_text(others)}"
+        shown = f"\nThe following shows partition {incarnation.partition}"
+        moved = [
+            row
+            for row in group.rows("group_now")
+            if row.partition == incarnation.partition and others == [row.moved_from]
+        ]
+        before = f"the group was in {ranges_text(others)}"
+        also = (
+            f"until {time_text(moved[0].moved_ms)} {before}" if moved else f"the group is also in {ranges_text(others)}"
         )
+        yield Text(f"{shown}; {also}")
 
 
 def _rebalances(rows: Sequence[Row], changes: Mapping[int, str], kind: str) -> Iterator[Text]:
@@ -239,7 +251,7 @@ def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int, kind: str)
         (
             row.group_epoch,
             time_text(row.bumped_ms),
-            CLOCK_WENT_BACK if row.clock_skew and row.rebalance_lag_ms is not None else span_text(row.rebalance_lag_ms),
+            _epoch_total(group, row),
             span_text(row.assign_lag_ms),
             row.members,
             row.partitions_moved,
@@ -262,9 +274,9 @@ def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int, kind: str)
             client_text(row.client_id, row.client_host),
             CLOCK_WENT_BACK
             if row.clock_skew and row.status != OPEN and row.lag_ms is not None
-            else span_text(row.lag_ms),
-            span_text(row.revoke_ms),
-            span_text(row.wait_ms),
+            else _until_now(row.lag_ms, row.status),
+            _until_now(row.revoke_ms, row.status),
+            _until_now(row.wait_ms, row.status),
             row.status,
             ids_text(row.blocked_by),
         )
@@ -272,3 +284,15 @@ def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int, kind: str)
     ]
     named = ("member", "client", "total", "revoking", "waiting", "status", "blocked by")
     yield from fitted_table(*named, rows=lags, right=("total", "revoking", "waiting"))
+
+
+def _epoch_total(group: GroupHistory, row: Row) -> str:
+    """Return how long an epoch took, or has taken; if a clock went back within one that ended, that is unknown."""
+    if row.status == OPEN:
+        return span_text(group.ago(row.bumped_ms), is_minimum=True)
+    return CLOCK_WENT_BACK if row.clock_skew and row.rebalance_lag_ms is not None else span_text(row.rebalance_lag_ms)
+
+
+def _until_now(span_ms: int | None, status: str) -> str:
+    """Return a time of a member, which still grows if the member is not there yet."""
+    return span_text(span_ms, is_minimum=status == OPEN and bool(span_ms))

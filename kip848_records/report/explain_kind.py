@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
@@ -15,8 +16,10 @@ from kip848_records.report.terminal import (
     count_text,
     fitted_table,
     lasting_text,
+    names_text,
     span_text,
     time_text,
+    wrapped,
 )
 from kip848_records.report.units import CONNECTOR, units_text
 from kip848_records.text import duration_text, printable, ranges_text
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 100
 _NAMES_SHOWN: Final = 5
+_TASKS_SHOWN: Final = 20
 
 
 def kind_of_incarnation(group: GroupHistory, incarnation: Incarnation) -> str:
@@ -63,6 +67,7 @@ def _classic(group: GroupHistory, incarnation: Incarnation) -> Iterator[Text]:
     if not rows:
         return
     yield from _members(group, incarnation, rows[0], "the last generation")
+    yield from _without_owner(group, incarnation)
     if any(row.protocol_type == CONNECT for row in rows):
         yield from _without_worker(group, incarnation)
 
@@ -119,12 +124,22 @@ def _classic_members(rows: Sequence[Row], of_which: str) -> Iterator[Text]:
         (
             client_text(row.client_id, row.client_host, row.instance_id),
             "leader" if row.is_leader else "",
-            _topics(row.assigned) or "nothing",
+            _has(row),
             row.member_id,
         )
         for row in rows[:_SHOWN]
     ]
     yield from fitted_table("client", "", "has", "member", rows=cells)
+
+
+def _has(row: Row) -> str:
+    """Return what a member has: partitions, copies of tasks of Kafka Streams, or the URL of Schema Registry."""
+    tasks = [printable(task) for task in row.standby_tasks or ()]
+    copies = f"standby tasks {names_text(tasks, _TASKS_SHOWN)}" if tasks else ""
+    url = f"announces {printable(row.url)}" if row.url is not None else ""
+    unread = f"could not be read: {printable(row.undecoded)}" if row.undecoded is not None else ""
+    found = [text for text in (_topics(row.assigned), copies, url, unread) if text]
+    return "; ".join(found) or "nothing"
 
 
 def _topics(assigned: Sequence[dict[str, Any]] | None) -> str:
@@ -143,7 +158,7 @@ def _workers(group: GroupHistory, incarnation: Incarnation, last: Row) -> Iterat
         connectors = tasks.count(CONNECTOR)
         cells.append(
             (
-                row.worker_url,
+                row.worker,
                 "leader" if row.member_id == last.leader else "",
                 None if units is None else connectors,
                 None if units is None else len(tasks) - connectors,
@@ -154,6 +169,14 @@ def _workers(group: GroupHistory, incarnation: Incarnation, last: Row) -> Iterat
         )
     titles = ("worker", "", "connectors", "tasks", "config offset", "joined with", "runs")
     yield from fitted_table(*titles, rows=cells, right=titles[2:-1])
+    for url, members in Counter(row.worker_url for row in rows if row.is_shared).items():
+        if members > 1:
+            yield Text("")
+            yield wrapped(
+                f"{members} workers announce the URL {printable(url)}: they cannot forward requests to each other. "
+                "Give each its own rest.advertised.host.name; in dedicated MirrorMaker set "
+                "dedicated.mode.enable.internal.rest"
+            )
 
 
 def _runs(units: Sequence[dict[str, Any]] | None) -> str:
@@ -163,6 +186,24 @@ def _runs(units: Sequence[dict[str, Any]] | None) -> str:
     named = [units_text(CONNECT, unit["connector"], unit["tasks"]) for unit in units if unit]
     more = f"; and {count_text(len(named) - _NAMES_SHOWN, 'more connector')}" if len(named) > _NAMES_SHOWN else ""
     return "; ".join(named[:_NAMES_SHOWN]) + more
+
+
+def _without_owner(group: GroupHistory, incarnation: Incarnation) -> Iterator[Text]:
+    """Yield the partitions that the last generations took from a member and gave to none."""
+    rows = group.rows("partitions_without_owner", incarnation)
+    if not rows:
+        return
+    yield Text("\nAssigned to no member, since a generation took them from one:")
+    cells = [
+        (
+            f"{row.topic} {ranges_text(map(int, row.numbers.split()))}",
+            _lasted(group.ago(row.released_ms), None),
+            time_text(row.released_ms),
+            client_text(row.client_id, row.client_host, row.instance_id) or row.from_member,
+        )
+        for row in rows
+    ]
+    yield from fitted_table("partitions", "for", "since", "last owner", rows=cells)
 
 
 def _without_worker(group: GroupHistory, incarnation: Incarnation) -> Iterator[Text]:

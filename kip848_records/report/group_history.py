@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from kip848_records.expectations.captures import capture_limits
@@ -12,6 +12,8 @@ from kip848_records.tables.errors import NoGroupError, TablesError
 from kip848_records.tables.location import groups_command, place_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kip848_records.queries.tables import Parameter, Row, Tables
 
 
@@ -30,6 +32,7 @@ class GroupHistory:
     A group that was deleted and created again has several incarnations. So has a group in two partitions, for example
     after partitions were added to the topic. `incarnations` lists all of them in the order of their ends; one that
     still exists comes last. `shown`: where the tables are, as the user named it.
+    `has_commits`: whether the offset commits of the cluster were decoded.
     `limits`: what limits the ages of open groups in the cluster. `changed_limits`: those of its diagnosis that are not
     the defaults.
     """
@@ -42,10 +45,9 @@ class GroupHistory:
         clusters = sorted({row.cluster for row in found})
         if not clusters:
             groups = [row.group_id for row in tables.rows(query("groups"), cluster)]
-            similar = get_close_matches(group_id, groups)
             has_commits = all(run.offset_commits for run in tables.runs() if cluster in {None, run.cluster})
             command = groups_command(tables.shown)
-            raise NoGroupError.named(group_id, place_text(tables.shown), similar, command, has_commits=has_commits)
+            raise NoGroupError.named(group_id, place_text(tables.shown), groups, command, has_commits=has_commits)
         if cluster is None and len(clusters) > 1:
             raise TablesError.several_clusters(group_id, clusters)
         if cluster is not None and cluster not in clusters:
@@ -54,9 +56,15 @@ class GroupHistory:
         self.incarnations = [
             Incarnation(row.partition, row.incarnation) for row in found if row.cluster == self.cluster
         ]
+        self.has_commits = any(run.offset_commits for run in tables.runs() if run.cluster == self.cluster)
         self.limits = capture_limits(tables, self.cluster)
         self.changed_limits = changed_limits(tables, self.cluster)
         self._captured_ms = {row.partition: row.captured_ms for row in tables.rows(query("captures"), self.cluster)}
+
+    @cached_property
+    def troubles(self) -> Sequence[Row]:
+        """The rows of ``diagnosis_of_group.sql``: what is wrong with the group over time, or was."""
+        return self.rows("diagnosis_of_group")
 
     def rows(self, name: str, incarnation: Incarnation | None = None, **parameters: Parameter) -> list[Row]:
         """Return the answer to a question about the group, or about one of its incarnations, as `Tables.rows` does.
@@ -76,11 +84,15 @@ class GroupHistory:
             raise TablesError.no_such_epoch(self.group_id, epoch)
         return incarnations[-1]
 
+    def captured_ms(self, partition: int) -> int | None:
+        """Return up to when a partition of the log is known, in ms since 1970; None if no record has a time."""
+        return self._captured_ms.get(partition)
+
     def ago(self, millis: int | None, partition: int | None = None) -> int | None:
         """Return how long before the capture a time was, in ms; None if one of them is unknown.
 
         `millis`: the time, in ms since 1970. `partition`: the one of the log in which it is; by default that of the
         last incarnation.
         """
-        captured_ms = self._captured_ms.get(self.incarnations[-1].partition if partition is None else partition)
+        captured_ms = self.captured_ms(self.incarnations[-1].partition if partition is None else partition)
         return None if millis is None or captured_ms is None else captured_ms - millis

@@ -31,8 +31,7 @@ class Headline(NamedTuple):
     @property
     def lines(self) -> Sequence[str]:
         """The headline for people."""
-        stuck = f"{self.counts['stuck']:,} of {count_text(self.counts.total(), 'group')} stuck"
-        return [" · ".join([stuck, *others_text(self.counts)]), *self.news]
+        return [" · ".join([stuck_text(self.counts), *others_text(self.counts)]), *self.news]
 
     @property
     def news(self) -> Sequence[str]:
@@ -56,8 +55,15 @@ def group_counts(tables: Tables, cluster: str) -> Counter[str]:
     return Counter({row.health: row.groups for row in tables.rows(query("summary_counts"), cluster)})
 
 
+def stuck_text(counts: Counter[str]) -> str:
+    """Return how many groups are stuck; where there is no group, that there is none."""
+    return f"{counts['stuck']:,} of {count_text(counts.total(), 'group')} stuck" if counts.total() else "no groups"
+
+
 def others_text(counts: Counter[str]) -> list[str]:
-    """Return how many groups are not stuck, by their health in words; always how many are healthy."""
+    """Return how many groups are not stuck, by their health in words; always how many are healthy, if there is any."""
+    if not counts.total():
+        return []
     shown = [health for health in HEALTH if health == "healthy" or (health != "stuck" and counts[health])]
     return [f"{counts[health]:,} {HEALTH[health]}" for health in shown]
 
@@ -69,13 +75,18 @@ def since_text(since: str, changes: Changes) -> Iterator[str]:
     """
     if changes.is_first:
         return
-    groups = {"newly overdue": changes.newly_overdue, "recovered": changes.recovered}
-    groups |= {"unknown": changes.unknown} if changes.unknown else {}
-    yield f"{since}: {_counted(groups)}"
+    groups = {
+        "newly overdue": changes.newly_overdue,
+        "recovered": changes.recovered,
+        "no longer stuck": changes.settled,
+        "unknown": changes.unknown,
+        "stuck for an unknown time": changes.undated,
+    }
+    yield f"{since}: {_counted(groups) or 'no group became overdue or recovered'}"
     troubles = {"began": changes.began, "ended": changes.ended, "came and went": changes.passed}
-    if any(troubles.values()):
-        yield f"Troubles over time since then: {_counted({what: of for what, of in troubles.items() if of})}"
+    if counted := _counted(troubles):
+        yield f"Troubles over time since then: {counted}"
 
 
 def _counted(items: Mapping[str, Sequence[object]]) -> str:
-    return ", ".join(f"{len(of):,} {what}" for what, of in items.items())
+    return ", ".join(f"{len(of):,} {what}" for what, of in items.items() if of)

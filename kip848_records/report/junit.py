@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from junitparser import Error, Failure, Skipped, TestCase, TestSuite
 
-from kip848_records.expectations.results import FAIL, FAULT, UNKNOWN, WARN
-from kip848_records.report.words import counts, faults, line, more, violated
+from kip848_records.expectations.results import FAIL, FAULT, NOT_APPLICABLE, UNKNOWN, WARN
+from kip848_records.report.words import SAID, counts, faults, line, more, reasons, violated
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def junit(verdict: Verdict) -> str:
     """Return one test suite with a test case for each expectation.
 
     A failed expectation has one line per violation in its failure. One with warnings passes and prints them. One that
-    could not be evaluated is skipped, with its items. One whose query failed is an
-    error. Characters that XML cannot hold are escaped as in a terminal.
+    could not be evaluated is skipped, with its items; so is one that is not applicable, with why. One whose query
+    failed is an error. Characters that XML cannot hold are escaped as in a terminal.
     """
     suite = TestSuite(_SUITE)
     suite.add_testcases([_case(result) for result in verdict.results])
@@ -53,6 +53,11 @@ def _case(result: Result) -> TestCase:
     elif result.status == UNKNOWN:
         skipped = Skipped(summary, "unknown")
         skipped.text = "\n".join([summary, *_lines(result.unknown, result.unknowns, evaluated=False)])
+        case.result = [skipped]
+    elif result.status == NOT_APPLICABLE:
+        why = printable(f"{SAID[NOT_APPLICABLE]}: {'; '.join(reasons(result))}")
+        skipped = Skipped(why, NOT_APPLICABLE)
+        skipped.text = printable(f"{why}\n{result.description}")
         case.result = [skipped]
     return case
 

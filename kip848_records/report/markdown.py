@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.expectations.results import FAIL, FAULT, PASS, UNKNOWN, WARN
+from kip848_records.expectations.results import FAIL, FAULT, NOT_APPLICABLE, PASS, UNKNOWN, WARN
 from kip848_records.report.words import (
     SAID,
     captures,
@@ -18,8 +18,10 @@ from kip848_records.report.words import (
     more,
     overall,
     position,
+    reasons,
     sentence,
     violated,
+    with_advice_once,
 )
 from kip848_records.text import printable
 
@@ -35,12 +37,13 @@ _SIGNS: Final = {
     WARN: "\N{WARNING SIGN}\N{VARIATION SELECTOR-16}",
     UNKNOWN: "\N{WHITE QUESTION MARK ORNAMENT}",
     PASS: "\N{WHITE HEAVY CHECK MARK}",
+    NOT_APPLICABLE: "\N{EN DASH}",
 }
 _SEVERITIES: Final = {"error": f"{_SIGNS[FAIL]} error", "warn": f"{_SIGNS[WARN]} warning"}
 
 
 def markdown(verdict: Verdict) -> str:
-    """Return a headline, all expectations, the violations of each, and a folded list of what could not be evaluated."""
+    """Return a headline, all expectations, the violations of each, and folded what was not evaluated or checked."""
     return "\n\n".join(_parts(verdict)) + "\n"
 
 
@@ -65,6 +68,12 @@ def _parts(verdict: Verdict) -> Iterator[str]:
             yield f"### {_code(result.name)}: {result.unknowns:,} of {checked(result):,}"
             yield _findings(result.unknown, result.unknowns, several=several, evaluated=False)
         yield "</details>"
+    nothing = [(_code(result.name), _prose(each)) for result in verdict.results for each in reasons(result)]
+    if nothing:
+        count = sum(result.status == NOT_APPLICABLE for result in verdict.results)
+        yield f"<details>\n<summary>{_SIGNS[NOT_APPLICABLE]} {count:,} checked nothing: not applicable</summary>"
+        yield _table(("Expectation", "Why"), nothing)
+        yield "</details>"
 
 
 def _expectations(results: Iterable[Result]) -> str:
@@ -85,7 +94,7 @@ def _expectations(results: Iterable[Result]) -> str:
 def _findings(findings: Sequence[Finding], counted: int, *, several: bool, evaluated: bool) -> str:
     """Return the first findings; with their clusters if `several`, and with their severities if `evaluated`."""
     titles = ("Severity",) * evaluated + ("Cluster",) * several + ("Group", "Epoch", "Member", "Where", "What")
-    shown = findings[:_SHOWN]
+    shown = with_advice_once(findings[:_SHOWN])
     rows = [
         (
             *((_SEVERITIES[found.severity],) if evaluated else ()),

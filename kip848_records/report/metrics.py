@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 
+from kip848_records.queries.needs import lacking
 from kip848_records.report.sql import query
 
 if TYPE_CHECKING:
@@ -30,83 +31,139 @@ _QUANTILES: Final = {"0.5": "p50_ms", "0.95": "p95_ms", "0.99": "p99_ms", "1": "
 
 
 class MetricSpec(NamedTuple):
-    """A metric: its type in Prometheus' text format, its labels, and its help text."""
+    """A metric: its type in Prometheus' text format, its labels, and its help text.
+
+    `needs`: names in `queries.needs`; without one of them the metric is absent, for zero would say that all is well.
+    """
 
     type: str
     labels: tuple[str, ...]
     help: str
+    needs: tuple[str, ...]
 
 
 METRICS: Final[Mapping[str, MetricSpec]] = {
     "kip848_audit_captured_timestamp_seconds": MetricSpec(
-        "gauge", ("cluster",), "When the log was copied, or read, that the last audit replayed, in seconds since 1970."
+        "gauge",
+        ("cluster",),
+        "When the log was copied, or read, that the last audit replayed, in seconds since 1970; absent: not known.",
+        (),
     ),
     "kip848_partitions_not_read_to_end": MetricSpec(
         "gauge",
         ("cluster",),
-        "Partitions of the log that the last audit did not read to their end, for example because of an open "
+        "Partitions of the live topic that the last audit did not read to their end, for example because of an open "
         "transaction: their groups are known only to an earlier time.",
+        ("live_topic",),
     ),
-    "kip848_groups": MetricSpec("gauge", ("cluster", "group_type", "state"), "Groups by type and state."),
+    "kip848_groups": MetricSpec("gauge", ("cluster", "group_type", "state"), "Groups by type and state.", ()),
     "kip848_stuck_groups": MetricSpec(
-        "gauge", ("cluster",), "Groups that do not converge, without those that only wait for absent static members."
+        "gauge",
+        ("cluster",),
+        "Groups that do not converge, without those that only wait for absent static members; absent: there is no "
+        "group.",
+        (),
     ),
     "kip848_stuck_group_seconds": MetricSpec(
         "gauge",
         ("cluster", "group"),
         "For how long a group has been stuck at the capture, at least, since its rebalance began; "
-        f"for the {GROUPS_SHOWN} stuck for longest.",
+        f"for the {GROUPS_SHOWN} stuck for longest; absent: not known.",
+        (),
+    ),
+    "kip848_stuck_groups_of_unknown_age": MetricSpec(
+        "gauge",
+        ("cluster",),
+        "Stuck groups of which the log does not show since when: they have no kip848_stuck_group_seconds.",
+        (),
     ),
     "kip848_groups_by_health": MetricSpec(
         "gauge",
         ("cluster", "health"),
         "Groups, each once: stuck; failing over time; unknown; away, which wait for static members; empty; healthy.",
+        (),
     ),
     "kip848_trouble_seconds": MetricSpec(
         "gauge",
         ("cluster", "group", "pattern", "severity"),
         "For how long a trouble over time of a group has lasted at the capture, by its pattern: for the "
-        f"{GROUPS_SHOWN} of which errors come first, and then what costs most.",
+        f"{GROUPS_SHOWN} of which errors come first, and then what costs most; absent: not known.",
+        (),
+    ),
+    "kip848_troubles_of_unknown_age": MetricSpec(
+        "gauge",
+        ("cluster", "severity"),
+        "Troubles over time of which it is not known since when they last: they have no kip848_trouble_seconds.",
+        (),
     ),
     "kip848_newly_overdue_groups": MetricSpec(
         "gauge",
         ("cluster",),
         "Overdue groups, which violate group_stable or streams_ready, that were not overdue at the audit before.",
+        ("earlier_run",),
+    ),
+    "kip848_overdue_groups_unknown_before": MetricSpec(
+        "gauge",
+        ("cluster",),
+        "Overdue groups of which the log does not show whether they were overdue at the audit before.",
+        ("earlier_run",),
     ),
     "kip848_recovered_groups": MetricSpec(
-        "gauge", ("cluster",), "Groups that were overdue at the audit before, and are not any more."
+        "gauge", ("cluster",), "Groups that were overdue at the audit before, and are not any more.", ("earlier_run",)
     ),
     "kip848_open_transactions": MetricSpec(
         "gauge",
         ("cluster", "status"),
         "Transactions with offset commits that were open at the capture. status: open; unknown, if the marker may be "
         "among lost records; unnamed: a live topic was not read beyond one. Only with --offset-commits.",
+        ("offset_commits",),
     ),
     "kip848_open_transaction_seconds": MetricSpec(
-        "gauge", ("cluster",), "For how long the oldest of these transactions had been open at the capture, at least."
+        "gauge",
+        ("cluster",),
+        "For how long the oldest of these transactions had been open at the capture, at least; absent: none is open, "
+        "or it is not known.",
+        ("offset_commits",),
+    ),
+    "kip848_open_transactions_of_unknown_age": MetricSpec(
+        "gauge",
+        ("cluster",),
+        "Open transactions of which the log does not show since when.",
+        ("offset_commits",),
     ),
     "kip848_owned_partitions": MetricSpec(
         "gauge",
         ("cluster", "state"),
         "Partitions with an owner, by the state of consumption_now: progress, suspected, blocked_by_transaction and "
         "others. Only with --offset-commits.",
+        ("offset_commits",),
     ),
     "kip848_expectation_results": MetricSpec(
         "gauge",
         ("cluster", "expectation", "result"),
-        "Checked items of an expectation by result: pass, error, warning; unknown: the log does not show it.",
+        "Checked items of an expectation by result: pass, error, warning; unknown: the log does not show it; absent: "
+        "nothing was checked.",
+        (),
+    ),
+    "kip848_expectation_not_applicable": MetricSpec(
+        "gauge",
+        ("cluster", "expectation", "reason"),
+        "1 for an expectation that checked nothing. reason: what the audit lacks, such as offset_commits; "
+        "nothing_to_check: the log has nothing of the kind.",
+        (),
     ),
     "kip848_new_rebalances": MetricSpec(
-        "gauge", ("cluster", "outcome"), "Rebalances that ended between the last audit and the one before."
+        "gauge", ("cluster", "outcome"), "Rebalances that ended between the last audit and the one before.", ()
     ),
     "kip848_rebalances": MetricSpec(
-        "counter", ("cluster", "outcome"), "Rebalances that ended, over all audits of the cluster."
+        "counter", ("cluster", "outcome"), "Rebalances that ended, over all audits of the cluster.", ()
     ),
     "kip848_rebalance_duration_seconds": MetricSpec(
         "summary",
         ("cluster",),
         "Durations of rebalances that the log shows whole. Quantiles: between the last audit and the one before; "
         "sum and count: over all audits.",
+        (),
     ),
 }
 """Every metric by its name; that of a counter's samples ends in `_total`."""
@@ -135,44 +192,56 @@ def _metrics(tables: Tables, verdict: Verdict, changes: Mapping[str, Changes]) -
         named = dict(zip(METRICS[name].labels, labels, strict=True))
         metrics[name].add_sample(f"{name}{suffix}", named | more, value)
 
-    for run in tables.runs():
-        if run.cluster in verdict.captured_at:
-            _add_groups(add, tables, run, changes.get(run.cluster))
-            add("kip848_partitions_not_read_to_end", (run.cluster,), len(verdict.limits[run.cluster].known_to))
-            _add_rebalances(add, tables, run.cluster)
+    runs = [run for run in tables.runs() if run.cluster in verdict.captured_at]
+    for run in runs:
+        _add_groups(add, tables, run, changes.get(run.cluster))
+        if run.offset_commits:
+            _add_commits(add, tables, run.cluster)
+        add("kip848_partitions_not_read_to_end", (run.cluster,), len(verdict.limits[run.cluster].known_to))
+        _add_rebalances(add, tables, run.cluster)
     for result in verdict.results:
         for cluster, counts in result.by_cluster.items():
             for name, count in zip(("pass", "error", "warning", "unknown"), counts, strict=True):
                 add("kip848_expectation_results", (cluster, result.name, name), count)
-    yield from (metric for metric in metrics.values() if metric.samples)
+        for cluster, nothing in result.not_applicable.items():
+            add("kip848_expectation_not_applicable", (cluster, result.name, nothing.need or "nothing_to_check"), 1)
+    lacks = {run.cluster: lacking(run) for run in runs}
+    for name, metric in metrics.items():
+        needs = METRICS[name].needs
+        metric.samples = [each for each in metric.samples if lacks[each.labels["cluster"]].keys().isdisjoint(needs)]
+        if metric.samples:
+            yield metric
 
 
 def _add_groups(add: Any, tables: Tables, run: Run, changes: Changes | None) -> None:  # noqa: ANN401 - the function above
     cluster = run.cluster
     captured = None if run.captured_at is None else run.captured_at.timestamp()
-    for row in tables.rows(query("groups_by_state"), cluster):
+    groups = tables.rows(query("groups_by_state"), cluster)
+    for row in groups:
         add("kip848_groups", (cluster, row.group_type, row.state), row.groups)
     # An id may be in several partitions, if a group is not in its own: a series may not come twice.
     stuck: dict[str, float] = {}
     rows = tables.rows(query("stuck_groups"), cluster)
-    for row in rows:
-        seconds = 0.0 if row.stuck_ms is None else row.stuck_ms / 1000
-        stuck[row.group_id] = max(seconds, stuck.get(row.group_id, seconds))
-    add("kip848_stuck_groups", (cluster,), len(rows))
+    dated = [row for row in rows if row.stuck_ms is not None and row.stuck_ms >= 0]  # a broker's clock may go back
+    for row in dated:
+        stuck[row.group_id] = max(row.stuck_ms / 1000, stuck.get(row.group_id, 0))
+    if groups:
+        add("kip848_stuck_groups", (cluster,), len(rows))
+        add("kip848_stuck_groups_of_unknown_age", (cluster,), len(rows) - len(dated))
     for group, seconds in sorted(stuck.items(), key=lambda item: (-item[1], item[0]))[:GROUPS_SHOWN]:
-        if seconds >= 0:  # else the broker's clock went back
-            add("kip848_stuck_group_seconds", (cluster, group), round(seconds, 3))
+        add("kip848_stuck_group_seconds", (cluster, group), round(seconds, 3))
     for row in tables.rows(query("summary_counts"), cluster):
         add("kip848_groups_by_health", (cluster, row.health), row.groups)
     for row in tables.rows(query("present_patterns"), cluster):
         labels = (cluster, row.group_id, row.pattern, row.severity)
         add("kip848_trouble_seconds", labels, round(row.longest_ms / 1000, 3))
-    if run.offset_commits:
-        _add_commits(add, tables, cluster)
+    for row in tables.rows(query("troubles_of_unknown_age"), cluster) if groups else ():
+        add("kip848_troubles_of_unknown_age", (cluster, row.severity), row.troubles)
     if captured is not None:
         add("kip848_audit_captured_timestamp_seconds", (cluster,), captured)
     if changes is not None and not changes.is_first:
         add("kip848_newly_overdue_groups", (cluster,), len(changes.newly_overdue))
+        add("kip848_overdue_groups_unknown_before", (cluster,), len(changes.unknown))
         add("kip848_recovered_groups", (cluster,), len(changes.recovered))
 
 
@@ -180,8 +249,10 @@ def _add_commits(add: Any, tables: Tables, cluster: str) -> None:  # noqa: ANN40
     rows = {row.status: row for row in tables.rows(query("open_transactions"), cluster)}
     for status in ("open", "unknown", "unnamed"):
         add("kip848_open_transactions", (cluster, status), rows[status].transactions if status in rows else 0)
-    oldest_ms = max((row.oldest_ms for row in rows.values() if row.oldest_ms is not None), default=0)
-    add("kip848_open_transaction_seconds", (cluster,), round(oldest_ms / 1000, 3))
+    ages = [row.oldest_ms for row in rows.values() if row.oldest_ms is not None]
+    if ages:
+        add("kip848_open_transaction_seconds", (cluster,), round(max(ages) / 1000, 3))
+    add("kip848_open_transactions_of_unknown_age", (cluster,), sum(row.undated for row in rows.values()))
     for row in tables.rows(query("owned_partitions"), cluster):
         add("kip848_owned_partitions", (cluster, row.state), row.partitions)
 

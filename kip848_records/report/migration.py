@@ -83,7 +83,7 @@ def before_and_after(group: GroupHistory) -> Iterator[Text]:
         "per hour",
         "moved",
         "stopped",
-        "without an owner",
+        "without an owner (sum of partitions)",
     )
     yield from fitted_table(*titles, rows=cells, right=titles[2:])
     yield from _stops(rows)

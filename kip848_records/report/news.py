@@ -51,6 +51,7 @@ def _counts(changes: Sequence[Changes]) -> dict[tuple[str, str], int]:
     """Return how many things of a kind changed, by their noun and what happened to them."""
     return {
         ("group", "overdue"): sum(len(each.newly_overdue) + len(each.unknown) for each in changes),
+        ("group", "stuck for an unknown time"): sum(len(each.undated) for each in changes),
         ("group", "recovered"): sum(len(each.recovered) for each in changes),
         ("trouble", "began"): sum(len(each.began) for each in changes),
         ("trouble", "ended"): sum(len(each.ended) for each in changes),
@@ -67,6 +68,8 @@ def _lines(location: str, run: Run, changes: Changes, limits: Mapping[str, Captu
     for what, groups in (("Newly overdue", changes.newly_overdue), (unknown, changes.unknown)):
         if groups:
             yield f"{what}: {_groups(groups)}"
+    if changes.undated:
+        yield f"Stuck for an unknown time: {_groups(changes.undated)}"
     if changes.recovered:
         yield f"Recovered: {_groups(changes.recovered)}"
     yield from _troubles(
@@ -74,7 +77,7 @@ def _lines(location: str, run: Run, changes: Changes, limits: Mapping[str, Captu
     )
     yield from _troubles("Troubles that ended", changes.ended)
     yield from _troubles("Troubles that came and went since the audit before", changes.passed)
-    worst = [each.group_id for each in [*changes.newly_overdue, *changes.unknown]]
+    worst = [each.group_id for each in [*changes.newly_overdue, *changes.unknown, *changes.undated]]
     worst += [each.group_id for each in changes.began if each.group_id is not None]
     if worst:
         place = f"{place_arguments(location)} --cluster {shlex.quote(run.cluster)}"

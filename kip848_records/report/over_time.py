@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from kip848_records.replay.diagnosis.storm import LOOPS
+from kip848_records.replay.diagnosis.storm import PATTERN as STORM
 from kip848_records.report.advice import NOT_READY, SLOW_REVOCATION, Advice, client_text
 
 if TYPE_CHECKING:
@@ -11,9 +13,9 @@ if TYPE_CHECKING:
 
     from kip848_records.queries.tables import Row
 
-_LOOPS: Final = frozenset({"restart_loop", "leaves_and_returns", "static_member_flaps", "duplicate_instance_id"})
+_LOOPS: Final = frozenset(LOOPS)
 _SLOW: Final = "slow_by_habit"
-_OF_THE_GROUP: Final = frozenset({"storm", "assignor_flip", "flapping_topics"})
+_OF_THE_GROUP: Final = frozenset({STORM.name, *STORM.explained_by})
 
 
 def explained(
@@ -29,7 +31,7 @@ def explained(
             return Advice(
                 row.pattern,
                 advice.member_id if _is_blocker(row, worst) else None,
-                _who(row.subject),
+                _who(row.subject) if _is_there(row, worst, triggers) else None,
                 row.sentence.removesuffix("."),
                 row.next_step.removesuffix("."),
             )
@@ -55,6 +57,12 @@ def _explains(row: Row, advice: Advice, worst: Mapping[str, Any] | None, trigger
     elif row.pattern not in _OF_THE_GROUP:
         return False
     return follows and advice.pattern != NOT_READY
+
+
+def _is_there(row: Row, worst: Mapping[str, Any] | None, triggers: Sequence[Row]) -> bool:
+    """Return whether a trouble is that of a client with a member now: one that has left blocks nobody."""
+    members = (each._asdict() for each in triggers if each.is_member)
+    return _is_blocker(row, worst) or any(_is_about(row.subject, each) for each in members)
 
 
 def _is_blocker(row: Row, worst: Mapping[str, Any] | None) -> bool:

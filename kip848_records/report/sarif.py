@@ -8,7 +8,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records import __version__
-from kip848_records.report.words import faults, more, topic, violated
+from kip848_records.expectations.results import NOT_APPLICABLE
+from kip848_records.report.words import SAID, faults, more, reasons, topic, violated
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -61,15 +62,17 @@ def _rule(result: Result) -> Json:
 
 
 def _notifications(results: Iterable[Result]) -> Iterator[Json]:
-    """Report the number of violations beyond those that a check keeps, of items that are unknown, and faults."""
+    """Report how many violations are not kept, how many items are unknown, what checked nothing, and faults."""
     for index, result in enumerate(results):
         rest = more(violated(result), result.violations)
         notes = [
             *([f"{rest} violations"] if rest else []),
             *([f"{result.unknowns:,} unknown"] if result.unknowns else []),
+            *(f"{SAID[NOT_APPLICABLE]}: {each}" for each in reasons(result)),
+            *result.without,
         ]
         for what in notes:
-            text = f"{result.name}: {what}"
+            text = _plain(f"{result.name}: {what}")
             yield {"level": "note", "message": {"text": text}, "associatedRule": {"index": index}}
         for fault in faults(result).values():
             yield {"level": "error", "message": {"text": _plain(str(fault))}, "associatedRule": {"index": index}}

@@ -12,10 +12,13 @@ from kip848_records.config import load_settings
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.kinds import KINDS
 from kip848_records.protocol.messages import AUTO, KAFKA
+from kip848_records.protocol.messages.classic import OFFSET_COMMIT_TYPES
 from kip848_records.queries.wording import causes_text
 from kip848_records.report.changed_limits import changed_text
 from kip848_records.report.changes import changes_since_last_run, is_overdue
-from kip848_records.report.headline import group_counts, others_text, since_text
+from kip848_records.report.cleaning import not_cleaned
+from kip848_records.report.consumption import groups_set_while_empty
+from kip848_records.report.headline import group_counts, others_text, since_text, stuck_text
 from kip848_records.report.sql import query
 from kip848_records.report.summary_groups import (
     Stuck,
@@ -26,7 +29,7 @@ from kip848_records.report.summary_groups import (
     stuck_groups,
     stuck_list,
 )
-from kip848_records.report.terminal import count_text, span_text
+from kip848_records.report.terminal import count_text, span_text, wrapped_lines
 from kip848_records.report.transactions import long_transactions
 from kip848_records.report.words import limits_text
 from kip848_records.tables.location import place_arguments
@@ -57,10 +60,15 @@ def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     counts = group_counts(tables, cluster)
     stuck = stuck_groups(tables, cluster)
     failing = failing_groups(tables, cluster)
+    uncleaned = not_cleaned(tables, cluster)
+    undated = sum(each.row.limited_ms is None for each in stuck)
     above = [
-        *_headline(audit, counts, _overdue(stuck)),
+        *_headline(audit, counts, _overdue(stuck), undated, is_cleaned=not uncleaned),
         *_losses(tables, cluster),
+        *_of_many(tables, cluster),
         *long_transactions(tables, cluster),
+        *uncleaned,
+        *groups_set_while_empty(tables, cluster),
         *_notes(audit),
         *map(Text, limits_text(capture_limits(tables, cluster))),
         *_dialect(tables, audit),
@@ -71,7 +79,7 @@ def summary(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     below = [*failing_list(failing, _FAILING_BESIDE_STUCK if stuck else _FAILING_SHOWN)]
     end = [Text(), *_since_last_run(tables, audit), *_data(tables, audit)]
     end += _next(tables, audit, [each.row.group_id for each in stuck] or list(failing))
-    slowest = list(_slowest(tables, cluster))
+    slowest = list(slowest_finished(tables, cluster))
     room = HEIGHT - len(above) - len(below) - len(end)
     # Two lines more than groups: a blank one and the titles. What is wrong now comes before what was slow.
     if stuck and failing and room - len(slowest) < 2 + len(stuck[:_STUCK_SHOWN]):
@@ -88,23 +96,38 @@ def _overdue(stuck: Sequence[Stuck]) -> int:
     return sum(is_overdue(row.group_id, row.limited_by, row.limited_ms, settings) for row in rows)
 
 
-def _headline(audit: Audit, counts: Counter[str], overdue: int) -> Iterator[RenderableType]:
-    """Nearly every capture has a group in the middle of a healthy rebalance: this alone is not critical."""
-    verdict, style = ("CRITICAL", "bold red") if overdue else ("OK", "bold green")
-    if not overdue and (audit.quarantined or any(counts[health] for health in _NOT_WELL)):
+def _headline(
+    audit: Audit, counts: Counter[str], overdue: int, undated: int, *, is_cleaned: bool
+) -> Iterator[RenderableType]:
+    """Nearly every capture has a group in the middle of a healthy rebalance: this alone is not critical.
+
+    `undated`: how many stuck groups may be overdue, for it is not known since when they are stuck.
+    """
+    verdict, style = ("OK", "bold green") if counts.total() else ("NOTHING TO JUDGE", "bold yellow")
+    if overdue:
+        verdict, style = "CRITICAL", "bold red"
+    elif audit.quarantined or not is_cleaned or any(counts[health] for health in _NOT_WELL):
         verdict, style = "WARNING", "bold yellow"
     captured = utc_text(audit.captured_at) if audit.captured_at else "an unknown time"
     headline = Text(verdict, style=style)
-    headline.append(f"  {counts['stuck']:,} of {count_text(counts.total(), 'group')} stuck", style="default")
+    headline.append(f"  {stuck_text(counts)}", style="default")
     if counts["stuck"]:
-        too_long = "all" if overdue == counts["stuck"] else f"{overdue:,}" if overdue else "none"
-        headline.append(f", {too_long} for too long", style="default")
+        headline.append(f", {', '.join(_for_how_long(counts['stuck'], overdue, undated))}", style="default")
     where = f"{printable(audit.options.cluster)}, captured {captured}"
     is_one_line = len(headline) + len(where) + 3 <= WIDTH
     yield headline.append(f"   {where}", style="default") if is_one_line else headline
     if not is_one_line:
         yield Text(where)
-    yield Text(" · ".join(others_text(counts)))
+    if others := others_text(counts):
+        yield Text(" · ".join(others))
+
+
+def _for_how_long(stuck: int, overdue: int, undated: int) -> Iterator[str]:
+    """Yield how many stuck groups are stuck for too long, and of how many that is not known."""
+    if overdue or not undated:
+        yield f"{'all' if overdue == stuck else f'{overdue:,}' if overdue else 'none'} for too long"
+    if undated:
+        yield f"{'all' if undated == stuck else f'{undated:,}'} for an unknown time"
 
 
 def _dialect(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
@@ -135,6 +158,12 @@ def _losses(tables: Tables, cluster: str) -> Iterator[RenderableType]:
         )
     until = "until they are deleted or, for classic groups, complete another generation"
     yield Text(f"{what}; groups there are unknown from then on {until}")
+
+
+def _of_many(tables: Tables, cluster: str) -> Iterator[RenderableType]:
+    """Say that the topic got more partitions, or that groups are in several for no reason."""
+    for row in tables.rows(query("troubles_of_many"), cluster):
+        yield from map(Text, wrapped_lines(printable(row.sentence), WIDTH))
 
 
 def _not_upgradable(tables: Tables, cluster: str) -> Iterator[RenderableType]:
@@ -188,7 +217,8 @@ def _notes(audit: Audit) -> Iterator[RenderableType]:
     yield from map(Text, notes)
 
 
-def _slowest(tables: Tables, cluster: str) -> Iterator[RenderableType]:
+def slowest_finished(tables: Tables, cluster: str) -> Iterator[RenderableType]:
+    """Yield the table of the finished rebalances that took longest."""
     slowest = tables.rows(query("slowest_finished"), cluster)
     if not slowest:
         return
@@ -213,7 +243,7 @@ def _since_last_run(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
     if audit.captured_at is None or (audit.run == 1 and not audit.reads):
         return
     changes = changes_since_last_run(tables, audit.options.cluster, load_settings())
-    if audit.reads or changes.is_any:
+    if audit.reads or changes.is_any or changes.settled:
         yield from map(Text, since_text("Since the last run, default limits", changes))
 
 
@@ -225,6 +255,9 @@ def _data(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
         f"{history.incomplete:,} of {count_text(history.partitions, 'partition')} incomplete",
     ]
     yield Text(f"Data   {' · '.join(facts)}")
+    commits = sum(audit.records.get(each, 0) for each in OFFSET_COMMIT_TYPES)
+    if commits and not audit.options.offset_commits:
+        yield Text(f"       {count_text(commits, 'offset commit')} not looked at (--offset-commits)")
 
 
 def _records_text(count: int) -> str:

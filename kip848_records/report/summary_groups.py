@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rich.cells import cell_len
 from rich.text import Text
 
-from kip848_records.report.advice import client_text
+from kip848_records.report.advice import WORKER_DELAY, client_text
 from kip848_records.report.blockers import blocked_groups, incarnation_of
 from kip848_records.report.diagnosis import OF_PARTITIONS, counted_text, pattern_text, subject_text
 from kip848_records.report.sql import query
@@ -30,11 +30,11 @@ _INDENT: Final = "  "
 
 
 class Stuck(NamedTuple):
-    """A stuck group: its row of `stuck_groups.sql`, and the blocker of its open rebalance."""
+    """A stuck group: its row of `stuck_groups.sql`, who blocks its open rebalance in words, and each by name."""
 
     row: Row
     who: str | None
-    client: str | None
+    clients: Sequence[str]
     stuck_ms: int | None
 
 
@@ -43,28 +43,32 @@ def stuck_groups(tables: Tables, cluster: str) -> list[Stuck]:
     blocked = blocked_groups(tables, cluster)
     found = []
     for row in tables.rows(query("stuck_groups"), cluster):
-        who, client = _blocker(blocked.get(incarnation_of(row)))
-        found.append(Stuck(row, who, client, row.stuck_ms))
+        who, clients = _blocker(blocked.get(incarnation_of(row)))
+        found.append(Stuck(row, who, clients, row.stuck_ms))
     return found
 
 
-def _blocker(blocked: Blocked | None) -> tuple[str | None, str | None]:
-    """Return who blocks a group, a member or a worker that left, and its client id."""
+def _blocker(blocked: Blocked | None) -> tuple[str | None, Sequence[str]]:
+    """Return who blocks a group, a member, a client over time or workers that left, and each of them by name."""
     if blocked is None:
-        return None, None
+        return None, ()
     advice, worst = blocked.advice, blocked.worst
-    if worst is None:
-        return advice.who or f"({advice.pattern.replace('_', ' ')})", None
-    client = worst["client_id"] or advice.who
-    return client_text(worst["client_id"], worst["client_host"]) or advice.who, client
+    if worst is not None:
+        who = client_text(worst["client_id"], worst["client_host"]) or advice.who
+        return who, [who] if who else ()
+    if advice.who is None:
+        return f"({advice.pattern.replace('_', ' ')})", ()
+    if advice.pattern == WORKER_DELAY:
+        return advice.who, [f"worker {printable(each.worker)}" for each in blocked.gone]
+    return advice.who, [advice.who]
 
 
 def client_list(stuck: Sequence[Stuck]) -> Iterator[RenderableType]:
-    """List the clients that block groups, by client id and host, those that have blocked for longest first."""
+    """List the clients that block groups, all that `stuck_list` names, those that have blocked for longest first."""
     by_client: dict[str, list[Stuck]] = defaultdict(list)
     for each in stuck:
-        if each.client is not None and each.who is not None:
-            by_client[each.who].append(each)
+        for client in each.clients:
+            by_client[client].append(each)
     if not by_client:
         return
     ordered = sorted(by_client.items(), key=_harm)
@@ -106,7 +110,7 @@ def _stuck_lines(stuck: Sequence[Stuck], shown: int) -> Iterator[RenderableType]
     rows = [
         (
             printable(each.row.group_id),
-            "" if each.stuck_ms is None else _at_least(each.stuck_ms),
+            _at_least(each.stuck_ms),
             "?" if each.row.converged_members is None else f"{each.row.converged_members}/{each.row.members}",
             f"{each.row.waiting:,}",
             each.who or "",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.errors import UnexpectedError
-from kip848_records.expectations.results import FAIL, FAULT, PASS, UNKNOWN, WARN
+from kip848_records.expectations.results import FAIL, FAULT, NOT_APPLICABLE, PASS, UNKNOWN, WARN
+from kip848_records.kinds import CONSUMER, KINDS
 from kip848_records.report.terminal import count_text
 from kip848_records.text import printable, ranges_text
 from kip848_records.times import utc_text
@@ -14,29 +17,42 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from kip848_records.expectations.results import CaptureLimits, Finding, Result, Verdict
+    from kip848_records.expectations.results import CaptureLimits, Finding, NotApplicable, Result, Verdict
 
-SAID: Final = {FAULT: "broke", FAIL: "failed", WARN: "warned", UNKNOWN: "could not be evaluated", PASS: "passed"}
-"""The verb for each status of an expectation, the worst first."""
+SAID: Final = {
+    FAULT: "broke",
+    FAIL: "failed",
+    WARN: "warned",
+    UNKNOWN: "could not be evaluated",
+    PASS: "passed",
+    NOT_APPLICABLE: "not applicable",
+}
+"""The words for each status of an expectation, the worst first; one that checked nothing says nothing good or bad."""
 
 _PARTITIONS_SHOWN: Final = 2
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC")
 _NOT_READ: Final = "later records are behind an open transaction, or were not read"
 
 
 def overall(verdict: Verdict) -> str:
-    """Return the worst status of any expectation."""
+    """Return the worst status of any expectation: `pass` if one passed and none is worse."""
     statuses = {result.status for result in verdict.results}
-    return next((status for status in SAID if status in statuses), PASS)
+    return next((status for status in SAID if status in statuses), NOT_APPLICABLE)
 
 
 def sentence(verdict: Verdict) -> str:
-    """Return how many expectations there are, and how many of them did not pass."""
+    """Return how many expectations there are, how many of them did not pass, and how many checked nothing."""
     statuses = [result.status for result in verdict.results]
     expectations = count_text(len(statuses), "expectation")
+    is_good = overall(verdict) == PASS
     parts = [
-        f"{statuses.count(status):,} {verb}" for status, verb in SAID.items() if status in statuses and status != PASS
+        f"{statuses.count(status):,} {verb}"
+        for status, verb in SAID.items()
+        if status in statuses and (status != PASS or is_good)
     ]
-    if not parts:
+    if not statuses:
+        return "no expectation was evaluated"
+    if statuses.count(PASS) == len(statuses):
         return f"{expectations} passed"
     # "1 of 20 expectations failed, 2 warned": only the first part has the total; the rest implicitly passed.
     count, verb = parts[0].split(" ", 1)
@@ -101,10 +117,48 @@ def counts(result: Result) -> str:
     return f"{', '.join(parts)} of {checked(result):,} checked" if parts else f"{checked(result):,} checked"
 
 
+def reason(nothing: NotApplicable) -> str:
+    """Return why an expectation is not applicable, and what makes it so."""
+    return ": ".join(filter(None, [nothing.reason, nothing.way_out]))
+
+
+def reasons(result: Result) -> list[str]:
+    """Return where and why a result checked nothing: one text if that is so, and why, in all clusters."""
+    texts = {cluster: reason(each) for cluster, each in result.not_applicable.items()}
+    if not result.by_cluster and not result.faults and len({*texts.values()}) == 1:
+        return [next(iter(texts.values()))]
+    return [f"cluster {cluster}: {text}" for cluster, text in texts.items()]
+
+
 def more(counted: int, shown: Sequence[Finding]) -> str:
     """Return a text with the number of findings that are not shown; empty if all are."""
     left = counted - len(shown)
     return f"and {left:,} more" if left > 0 else ""
+
+
+def with_advice_once(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings of an expectation; advice that one before has said is named as such."""
+    said: set[str] = set()
+    shown = []
+    for each in findings:
+        told = each
+        if each.advice is not None and (above := said_above(each.advice, said)) is not None:
+            told = replace(each, message=each.message.replace(each.advice, f"What to do: {above}."))
+        shown.append(told)
+    return shown
+
+
+def said_above(advice: str, said: set[str]) -> str | None:
+    """Return how to refer to advice that is in `said`; else None, and add it.
+
+    Advice that differs only in its times is the same: then the times are named.
+    """
+    same = _TIME.sub("", advice)
+    if same not in said:
+        said.add(same)
+        return None
+    times = ", ".join(dict.fromkeys(_TIME.findall(advice)))
+    return f"as above, at {times}" if times else "as above"
 
 
 def line(finding: Finding, *, evaluated: bool = True) -> str:
@@ -118,10 +172,14 @@ def line(finding: Finding, *, evaluated: bool = True) -> str:
 
 
 def place(finding: Finding) -> list[str]:
-    """Return where a finding is within its group: its epoch, member and position in the log, as far as they apply."""
+    """Return where a finding is within its group: its epoch, member and position in the log, as far as they apply.
+
+    In a classic group that is a generation, and in a Connect cluster a worker.
+    """
+    kind = KINDS.get(finding.kind or "", KINDS[CONSUMER])
     return [
-        *([] if finding.group_epoch is None else [f"epoch {finding.group_epoch}"]),
-        *([] if finding.member_id is None else [f"member {finding.member_id}"]),
+        *([] if finding.group_epoch is None else [f"{kind.step} {finding.group_epoch}"]),
+        *([] if finding.member_id is None else [f"{kind.member} {finding.member_id}"]),
         *([] if finding.partition is None else [position(finding)]),
     ]
 

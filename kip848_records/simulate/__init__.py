@@ -1,7 +1,7 @@
-"""A small group coordinator: it writes the log of `__consumer_offsets` and its ground truth.
+"""A small group coordinator: it writes the log of `__consumer_offsets`.
 
-`broker` simulates a broker; `clients` and `behaviour` simulate the consumers and the events that affect them. `truth`
-observes every operation of the coordinator, reads no log, and keeps the rows of each table.
+`broker` simulates a broker; `clients` and `behaviour` simulate the consumers and the events that affect them. Groups of
+other kinds are random `walks`. Tests observe both to know what really happened (`tests/simulator/`).
 """
 
 from kip848_records.simulate.broker.releases import RELEASES

@@ -34,10 +34,7 @@ _MAX_HOURS: Final = 24 * 366
 _MIN_HOURS: Final = 0.001
 MIN_HOURS_OF_OTHERS: Final = 0.04
 """A rebalance of a classic group takes up to a minute, and none begins that may not end before the log does."""
-MIN_HOURS_OF_STALLS: Final = 2.5
-"""The longest scene in which partitions stand still, or offsets jump."""
-MIN_HOURS_OF_TROUBLES: Final = 12
-"""The longest scene takes eleven hours."""
+_SMALL_MEMBER_HOURS: Final = 30
 _TOPICS: Final = 20
 _WIDEST_NARROW: Final = 8
 """Larger groups need a topic with a partition for each member."""
@@ -86,12 +83,9 @@ class Simulation:
     size, and is never at rest. `compacted`: run Kafka's cleaner over all but the newest part of each partition;
     `delete_retention_ms`: how long it keeps tombstones. `recreations_per_hour`: how often, on average, each topic is
     deleted, and created again with another id. `classic_groups`, `connect_groups`, `share_groups`, `streams_groups`:
-    how many groups of other kinds there are, with about four members each; they need `hours` of at least 0.04.
-    `troubled_groups`: how many groups, of all kinds, have a trouble that the table `diagnosis` is to show; they need
-    `hours` of at least 12. `committing_groups`: how many groups, consumer, classic, streams and simple ones, commit
-    what they have really read; none of them is stuck. `stalled_groups`: how many others have partitions that stand
-    still, or offsets that jump; they need `hours` of at least 2.5. The fields `members`, `commit_interval_ms`,
-    `largest` and `recreations_per_hour` are only for the groups that `groups` counts.
+    how many groups of other kinds there are, with about four members each; they need `hours` of at least 0.04. The
+    fields `members`, `commit_interval_ms`, `largest` and `recreations_per_hour` are only for the groups that `groups`
+    counts.
 
     The same fields give the same log, and a group behaves the same with any other groups.
 
@@ -114,23 +108,15 @@ class Simulation:
     connect_groups: int = 0
     share_groups: int = 0
     streams_groups: int = 0
-    troubled_groups: int = 0
-    committing_groups: int = 0
-    stalled_groups: int = 0
 
     def __post_init__(self) -> None:
         """Reject values that cannot be simulated."""
         others = {kind.field: getattr(self, kind.field) for kind in OTHER_KINDS}
-        troubled = self.troubled_groups
-        committing = self.committing_groups + self.stalled_groups
-        shortest = MIN_HOURS_OF_OTHERS if any(others.values()) else _MIN_HOURS
-        if self.stalled_groups:
-            shortest = MIN_HOURS_OF_STALLS
         limits: dict[str, tuple[float, float]] = {
-            "groups": (0 if any(others.values()) or troubled or committing else 1, _MOST_GROUPS),
-            **dict.fromkeys([*others, "troubled_groups", "committing_groups", "stalled_groups"], (0, _MOST_GROUPS)),
+            "groups": (0 if self.has_others else 1, _MOST_GROUPS),
+            **dict.fromkeys(others, (0, _MOST_GROUPS)),
             "members": (1, MOST_MEMBERS),
-            "hours": (MIN_HOURS_OF_TROUBLES if troubled else shortest, _MAX_HOURS),
+            "hours": (MIN_HOURS_OF_OTHERS if any(others.values()) else _MIN_HOURS, _MAX_HOURS),
             "partitions": (1, 10_000),
             "happening_s": (1, math.inf),
             "commit_interval_ms": (0, math.inf),
@@ -148,6 +134,17 @@ class Simulation:
             words = " and ".join(kind.words for kind in newest_only)
             options = " and ".join(kind.option for kind in newest_only)
             raise InputError.not_in_release(words, options, self.release, NEWEST)
+
+    @property
+    def has_others(self) -> bool:
+        """Whether there are groups other than those that `groups` counts."""
+        return any(getattr(self, kind.field) for kind in OTHER_KINDS)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether to start processes would take longer than to simulate."""
+        others = sum(getattr(self, kind.field) for kind in OTHER_KINDS)
+        return not self.largest and self.hours * (self.groups * self.members + others) < _SMALL_MEMBER_HOURS
 
     @property
     def kafka(self) -> Release:

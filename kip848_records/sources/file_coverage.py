@@ -9,22 +9,23 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kip848_records.protocol.segments.record_batch import TRANSACTIONAL
+from kip848_records.sources.file_contents import FileContents
+from kip848_records.sources.key_hashes import keys_of, slots_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from kip848_records.protocol.segments.faults import Fault
     from kip848_records.protocol.segments.rows import GroupColumns
+    from kip848_records.sources.key_hashes import Keys
 
 _SLOTS: Final = 1 << 18
 """How many hashes of keys are kept, 12 bytes each: so few stay in the processor's cache.
 
 If two keys share a slot, the later one is kept.
 """
-_KEYS_AT_ONCE: Final = 8_192
-_WORD: Final = 8
-_MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
-_HALF: Final = np.uint64(32)
 _MOST_LOST: Final = 100
 """How many missing ranges behind the first repeated key are listed apart; the last one then includes all others."""
 MISSING: Final = "missing_offsets"
@@ -50,6 +51,7 @@ class FileCoverage:
         self.last_gap_end: int | None = None
         self.unread: list[dict[str, int | str | None]] = []
         self._lost: list[dict[str, int | str | None]] = []
+        self.contents = FileContents()
         self._repeats = _FirstRepeat()
 
     def add(self, columns: GroupColumns) -> None:
@@ -62,14 +64,16 @@ class FileCoverage:
         self._end_unread(columns, behind, len(columns))
         if not len(columns):
             return
-        self._repeats.add(columns)
-        gaps = np.flatnonzero(columns.gap)
+        keys = [*keys_of(columns)]
+        self._repeats.add(columns, keys)
+        gaps, cleaned = np.flatnonzero(columns.gap), 0
         if len(gaps):
             ends = columns.offset[gaps]
             starts = columns.offset[gaps - 1] + 1
             if gaps[0] == 0:
                 starts[0] = columns.expected or 0
-            self._add_gaps(starts, ends)
+            cleaned = self._add_gaps(starts, ends)
+        self.contents.add(columns, keys, behind=int(gaps[cleaned - 1]) if cleaned else None)
         self.last_offset = int(columns.offset[-1])
 
     def add_unread(self, offset: int, fault: Fault) -> None:
@@ -83,6 +87,7 @@ class FileCoverage:
         first = self.file.base_offset if self.last_offset is None else self.last_offset + 1
         self._add_gaps(np.array([first]), np.array([last_offset + 1]))
         self.last_offset = last_offset
+        self.contents.clean()
 
     def row(self) -> dict[str, object]:
         """Return the fields of `specs.log_columns.FILE` that follow from the file's batches."""
@@ -95,10 +100,14 @@ class FileCoverage:
             "last_gap_end": self.last_gap_end,
             "first_repeated_offset": self._repeats.first,
             "unread": sorted([*self.unread, *self._lost], key=itemgetter("first_offset")),
+            "contents": self.contents.row(),
         }
 
-    def _add_gaps(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
-        """Note gaps; those after the first repeated key are losses, because the cleaner has never been there."""
+    def _add_gaps(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> int:
+        """Note gaps, and return how many of them the cleaner made.
+
+        Those after the first repeated key are losses, because the cleaner has never been there.
+        """
         repeated = self._repeats.first
         compacted = len(ends) if repeated is None else int(np.searchsorted(ends, repeated, side="right"))
         if compacted:
@@ -109,6 +118,7 @@ class FileCoverage:
                 self._lost.append({"first_offset": start, "next_offset": end, "error_code": MISSING})
             else:
                 self._lost[-1]["next_offset"] = end
+        return compacted
 
     def _end_unread(self, columns: GroupColumns, index: int, until: int) -> None:
         """Note the record at `index` as the first one after unreadable bytes, if it is before `until`."""
@@ -130,20 +140,16 @@ class _FirstRepeat:
         self._hashes: NDArray[np.uint64] | None = None
         self._indexes: NDArray[np.int32] | None = None
 
-    def add(self, columns: GroupColumns) -> None:
-        """Search a group."""
+    def add(self, columns: GroupColumns, keys: Iterable[Keys]) -> None:
+        """Search a group. `keys`: those of its records."""
         if self.first is not None:
             return
-        records, transactional = columns.group.records, columns.group.headers.has(TRANSACTIONAL)
-        # A word before the end of each key must be in the buffer.
-        is_whole = (records.key_size > 0) & (records.key_start + records.key_size >= _WORD)
-        plain = np.flatnonzero(~columns.is_control & ~transactional[records.batch] & is_whole)
-        for start in range(0, len(plain), _KEYS_AT_ONCE):
-            chosen = plain[start : start + _KEYS_AT_ONCE]
-            keys = _key_hashes(columns.group.buffer, records.key_start[chosen], records.key_size[chosen])
-            found = self._find(keys)
+        is_plain = ~columns.group.headers.has(TRANSACTIONAL)
+        for rows, hashes in keys:
+            is_searched = is_plain[columns.group.records.batch[rows]]
+            found = self._find(hashes[is_searched])
             if found is not None:
-                self.first = int(columns.offset[chosen[found]])
+                self.first = int(columns.offset[rows[is_searched][found]])
                 self._hashes = self._indexes = None
                 return
 
@@ -151,7 +157,7 @@ class _FirstRepeat:
         """Return the index of the first hash that repeats an earlier one; add all of them."""
         if self._hashes is None or self._indexes is None:
             self._hashes, self._indexes = np.zeros(_SLOTS, np.uint64), np.zeros(_SLOTS, np.int32)
-        slots = ((keys * _MULTIPLIER) >> _HALF) % np.uint64(_SLOTS)
+        slots = slots_of(keys, _SLOTS)
         indexes = np.arange(len(keys), dtype=np.int32)
         # The last assignment to a slot counts: in reverse, that of its first key.
         self._indexes[slots[::-1]] = indexes[::-1]
@@ -161,22 +167,3 @@ class _FirstRepeat:
             return int(is_repeated.argmax())
         self._hashes[slots] = keys
         return None
-
-
-def _key_hashes(buffer: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return a hash of each key, by its words of eight bytes: the last eight bytes, then those from its start on."""
-    words: NDArray[np.uint64] = np.ndarray((len(buffer) - _WORD + 1,), np.dtype("<u8"), buffer, strides=(1,))
-    last = words[starts + sizes - _WORD]
-    is_short = sizes < _WORD
-    last[is_short] >>= (_WORD * (_WORD - sizes[is_short])).astype(np.uint64)
-    hashes = _mixed(sizes.astype(np.uint64) * _MULTIPLIER, last)
-    for at in range(0, int(sizes.max(initial=0)) - _WORD, _WORD):
-        longer = np.flatnonzero(sizes - _WORD > at)
-        hashes[longer] = _mixed(hashes[longer], words[starts[longer] + at])
-    return hashes
-
-
-def _mixed(hashes: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    mixed = (hashes ^ words) * _MULTIPLIER
-    mixed ^= mixed >> _HALF
-    return mixed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import zlib
 from binascii import a2b_base64
 from datetime import UTC, datetime
 from itertools import islice, repeat
@@ -66,15 +67,16 @@ def read_lines(engine: Engine, copy: Copy, options: ReadOptions) -> CopyRows:
 
 
 def keys_of(file: str) -> Iterator[pa.Array]:
-    """Yield the keys of a file of JSON lines, plain or gzip; null for lines that are not rows."""
+    """Yield the keys of a file of JSON lines, plain or gzip; null for lines that are not rows.
+
+    Raises InputError for a file that cannot be decompressed.
+    """
     with gzip.open(file) if file.endswith(".gz") else Path(file).open("rb") as lines:
-        keys: list[bytes | None] = []
-        for line in lines:
-            keys.append(_key_of(line))
-            if len(keys) == _LINES_AT_ONCE:
-                yield pa.array(keys, pa.binary())
-                keys = []
-        yield pa.array(keys, pa.binary())
+        try:
+            while several := list(islice(lines, _LINES_AT_ONCE)):
+                yield pa.array([_key_of(line) for line in several], pa.binary())
+        except (EOFError, OSError, zlib.error):
+            raise InputError.unreadable(file) from None
 
 
 def rows_of_lines(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -92,10 +94,10 @@ def _parsed(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(typed)
 
 
-def _objects(batch: pa.RecordBatch) -> Iterator[tuple[bytes, dict[str, Any] | None, dict[str, Any]]]:
+def _objects(batch: pa.RecordBatch) -> Iterator[tuple[bytes | None, dict[str, Any] | None, dict[str, Any]]]:
     """Yield each line with its object, None for anything else, and with what its folder's name gives.
 
-    Empty lines are skipped. An array counts as a line for each of its objects.
+    Empty lines are skipped. An array counts as a line for each of its objects, without a text: all may be one line.
     """
     folders = batch.drop_columns(["value"]).to_pylist() if batch.num_columns > 1 else repeat({})
     for line, folder in zip(batch["value"].to_pylist(), folders, strict=False):
@@ -107,12 +109,13 @@ def _objects(batch: pa.RecordBatch) -> Iterator[tuple[bytes, dict[str, Any] | No
             found = None
         objects = found if isinstance(found, list) else [found]
         if all(isinstance(each, dict) for each in objects):
-            yield from ((line, each, folder) for each in objects)
+            text = None if found is objects else line
+            yield from ((text, each, folder) for each in objects)
         else:
             yield line, None, folder
 
 
-def _row(line: bytes, found: dict[str, Any] | None, folder: dict[str, Any]) -> dict[str, Any]:
+def _row(line: bytes | None, found: dict[str, Any] | None, folder: dict[str, Any]) -> dict[str, Any]:
     given = {**(found or {}), **folder}
     row: dict[str, Any] = {
         "topic": _text(given.get("topic")),
@@ -130,7 +133,9 @@ def _row(line: bytes, found: dict[str, Any] | None, folder: dict[str, Any]) -> d
         row[name] = None if text is None else _bytes(text)
         if text is not None and row[name] is None and "error" not in row:
             row |= {"error_code": ErrorCode.NOT_BASE64.value, "error": f"{name} is not base64"}
-    return row | {"value": line} if "error" in row else row
+    if "error" in row:
+        row["value"] = json.dumps(found).encode() if line is None else line
+    return row
 
 
 def _text(value: object) -> str | None:

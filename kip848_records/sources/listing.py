@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from kip848_records.errors import InputError
+from kip848_records.machine.paths import names_beside
 from kip848_records.sources.formats import FILE_NAMES, FORMATS, SEGMENT_NAME, SWAP
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _copies_at(listing: Listing, path: str, source_format: str | None) -> list[C
         raise InputError.tables_not_log(path)
     files = listing.files(path)
     if files is None:
-        raise InputError.path_not_found(path)
+        raise InputError.path_not_found(path, names_beside(path))
     if source_format in {None, "delta"} and listing.has_files(path, "/_delta_log"):
         return [Copy(path, "delta", files)]
     found = source_format or _recognise(files)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import mmap
 import os
 import re
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 FILE_PATH: Final = re.compile(rf"{TOPIC}-(\d{{1,9}})/0*(\d{{1,18}})\.log(\.swap)?$")
 """The end of a segment file's path: its partition and its base offset."""
 _FIRST_BYTES: Final = 1 << 20
+COPIED_BYTES: Final = 64 << 20
+"""Larger files are mapped: some are as large as memory."""
 _MILLIS: Final = pa.timestamp("ms", "UTC")
 _NO_LEADER_EPOCH: Final = -1
 """Kafka's `RecordBatch.NO_PARTITION_LEADER_EPOCH`."""
@@ -49,21 +52,48 @@ def segment_files(files: Iterable[str]) -> dict[str, SegmentFile]:
 
 def keys_of(file: str) -> Iterator[pa.Array]:
     """Yield the keys of a local file, those at its start first; raises ValueError for one that is not a segment."""
-    data = mapped(file)
-    for part in (data[:_FIRST_BYTES], data):
-        segment = Segment(part, base_offset=None)
+    for read in (first_bytes, content_of):
+        segment = Segment(read(file), base_offset=None)
         for columns in segment.groups():
             yield segment.rows(columns, ~columns.is_control)["key"]
 
 
-def mapped(path: str) -> memoryview:
-    """Return the bytes of a local file without copying; raises InputError with a text that `reading` recognises."""
+def first_bytes(path: str) -> memoryview:
+    """Return some bytes at the start of a local file."""
+    with _opened(path) as file:
+        return memoryview(file.read(_FIRST_BYTES))
+
+
+def last_bytes(path: str, size: int) -> memoryview:
+    """Return so many bytes at the end of a local file."""
+    with _opened(path) as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - size))
+        return memoryview(file.read(size))
+
+
+def content_of(path: str) -> memoryview:
+    """Return the bytes of a local file; those of a large one are mapped, see `check_length`."""
+    with _opened(path) as file:
+        if os.fstat(file.fileno()).st_size <= COPIED_BYTES:
+            return memoryview(file.read())
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
+    """Open a local file; raises InputError with a text that `reading` recognises."""
     try:
         with open(without_scheme(path), "rb") as file:  # noqa: PTH123 - as Spark wrote it
-            is_empty = not os.fstat(file.fileno()).st_size  # an empty file cannot be mapped
-            return memoryview(b"" if is_empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            yield file
     except OSError as error:
         raise InputError.not_opened(path, error.strerror) from error
+
+
+def check_length(content: memoryview | pa.Buffer, path: str) -> None:
+    """Raise InputError if a mapped file has become shorter. To read behind its end would end the process (SIGBUS)."""
+    found = content.obj if isinstance(content, memoryview) else None
+    if isinstance(found, mmap.mmap) and found.size() < len(found):
+        raise InputError.became_shorter(path)
 
 
 def read_file(
@@ -82,6 +112,7 @@ def read_file(
         yield _log_rows(_refused(file, error), path, file.partition)
     else:
         for columns in segment.groups():
+            check_length(content, path)
             coverage.add(columns)
             rows = segment.rows(columns, chosen.choose(columns))
             if rows.num_rows:
@@ -93,7 +124,9 @@ def read_file(
         if (rows := segment.tail_rows()).num_rows:
             coverage.add_unread(rows["offset"][0].as_py(), Fault(rows["error_code"][0].as_py()))
             yield _log_rows(rows, path, file.partition)
-    if coverage.last_offset is not None or coverage.unread:
+    check_length(content, path)
+    # A file without a byte has a row as well: the copy has its partition, which is empty.
+    if coverage.last_offset is not None or coverage.unread or not len(content):
         yield _file_row(file, {"name": path, "format": SEGMENTS, **coverage.row(), **chosen.row()})
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from kip848_records.errors import InputError
 from kip848_records.machine.paths import is_file_uri, without_scheme
-from kip848_records.protocol.segments.last_offset import last_offset
+from kip848_records.protocol.segments.last_offset import LARGEST_BATCH_BYTES, last_offset
 from kip848_records.sources.record_filter import RecordFilter
 from kip848_records.sources.rows import ROWS_SCHEMA, as_log_rows
-from kip848_records.sources.segment_rows import FILE_PATH, mapped, read_file, segment_files
+from kip848_records.sources.segment_rows import FILE_PATH, content_of, last_bytes, read_file, segment_files
 from kip848_records.sources.source_kind import CopyRows
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _may_overlap(copy: Copy) -> bool:
 
 def _reaches(path: str, offset: int) -> bool:
     try:
-        data = mapped(path)
+        data = last_bytes(path, LARGEST_BATCH_BYTES)
     except InputError:  # a Connect session may have its files elsewhere; otherwise its workers report the error
         return True
     last = last_offset(data)
@@ -73,6 +73,8 @@ def _read_files(
         for index in range(batch.num_rows):
             path = batch["path"][index].as_py()
             is_local = "content" not in batch.schema.names
-            content = mapped(path) if is_local else batch["content"][index].as_buffer()
+            content = content_of(path) if is_local else batch["content"][index].as_buffer()
+            if not len(content) and not options.coverage:
+                continue
             record_filter = RecordFilter(offset_commits=options.offset_commits, aborted=options.aborted)
             yield from read_file(content, path, files[without_scheme(path)], record_filter)

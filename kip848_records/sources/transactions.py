@@ -9,7 +9,7 @@ from kip848_records.queries.texts import rendered
 from kip848_records.sources.predicates import IS_ABORTED, IS_PENDING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import DataFrame
 
@@ -30,6 +30,17 @@ def resolve_transactions(log: DataFrame) -> DataFrame:
 def with_outcomes(engine: Engine, log: Relation) -> Relation:
     """Return log rows as `resolve_transactions` does."""
     return engine.sql(rendered("sources/sql/outcomes.sql", columns=engine.types(log), is_open=IS_PENDING), log=log)
+
+
+def with_undecided(engine: Engine, pending: Relation, undecided: Mapping[int, int]) -> Relation:
+    """Return rows of open transactions with the outcome `unknown` of those whose marker may have passed unseen.
+
+    `undecided`: by partition, the offset from which on that may be.
+    """
+    places = (f"(rows.partition = {partition} AND rows.offset >= {first})" for partition, first in undecided.items())
+    outcome = f"CASE WHEN {' OR '.join(places)} THEN 'unknown' ELSE rows.transaction END AS transaction"
+    columns = ", ".join(outcome if name == "transaction" else f"rows.{name}" for name in engine.types(pending))
+    return engine.sql(f"SELECT {columns} FROM {{rows}} AS rows", rows=pending)  # noqa: S608 - our own columns, and numbers
 
 
 def without_aborted(engine: Engine, log: Relation) -> tuple[Relation, Callable[[], int]]:

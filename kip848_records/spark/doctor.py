@@ -17,7 +17,7 @@ from kip848_records.machine.disks import existing, free_bytes
 from kip848_records.machine.paths import path_on_this_machine, with_page_paths
 from kip848_records.spark.conf import SUBMIT_ARGS, default_settings, submitted_settings
 from kip848_records.spark.jars import delta_jar, missing_jars
-from kip848_records.spark.java import check_java
+from kip848_records.spark.java import check_java, home_of_java
 from kip848_records.spark.scratch import scratch_folders
 from kip848_records.spark.setup_errors import SetupError
 
@@ -117,7 +117,7 @@ def _java() -> Found:
 
 
 def _jars(settings: Mapping[str, str]) -> Found:
-    missing = missing_jars(settings, Path.home())
+    missing = missing_jars(settings, home_of_java())
     if "spark.jars" in settings:
         return Found(OK, "jars", "those of the setting spark.jars")
     if not missing:

@@ -51,6 +51,12 @@ def escape_glob(path: str) -> str:
     return re.sub(r"([\\{}\[\]*?,^])", r"\\\1", path.rstrip("/") or "/")
 
 
+def spark_path(spark: SparkSession, path: str) -> str:
+    """Return a path for a reader of Spark: one of this machine as a URI, without `..`."""
+    local = local_path(spark, path)
+    return path if local is None else f"file://{local.absolute()}"
+
+
 def list_spark_files(spark: SparkSession, path: str, below: str = "") -> list[str] | None:
     """Return the files at a path that match the pattern `below` it, sorted, none hidden; None if it does not exist."""
     try:
@@ -61,7 +67,8 @@ def list_spark_files(spark: SparkSession, path: str, below: str = "") -> list[st
         if error.getCondition() == "PATH_NOT_FOUND":
             return None
         if error.getCondition() == "CONFLICTING_DIRECTORY_STRUCTURES":
-            raise InputError.mixed_folders(path) from None
+            found = (error.getMessageParameters() or {}).get("discoveredBasePaths", "")
+            raise InputError.mixed_folders(path, found.split()) from None
         raise
     return sorted(unquote(file) for file in files)
 

@@ -16,6 +16,16 @@ from kip848_records.spark.setup_errors import SetupError
 _SUPPORTED = (17, 21)
 
 
+def home_of_java() -> Path:
+    """Return the home folder that Java sees, where Ivy's folder is: that of the account, whatever `HOME` says."""
+    try:
+        import pwd  # noqa: PLC0415 - Windows has none
+
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except (ImportError, KeyError):  # a container may run as a user without an account
+        return Path.home()
+
+
 def check_java() -> int:
     """Return the version of the Java that Spark would run, which is 17 or 21.
 

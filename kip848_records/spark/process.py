@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import launch_gateway
 
-from kip848_records.spark.conf import SUBMIT_ARGS
+from kip848_records.spark.conf import SUBMIT_ARGS, spark_conf_dir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +55,8 @@ def _start(settings: Mapping[str, str], address: Path, output: IO[str]) -> Popen
     command = [str(Path(_find_spark_home()) / "bin" / "spark-submit")]  # type: ignore[no-untyped-call]
     command += [text for name, value in settings.items() for text in ("--conf", f"{name}={value}")]
     command += shlex.split(os.environ.get(SUBMIT_ARGS, "pyspark-shell"))
-    variables = _in_english(os.environ)
+    # Only the JVM gets our folder of settings: in this process it would look like one that the user has chosen.
+    variables = _in_english(os.environ) | {"SPARK_CONF_DIR": str(spark_conf_dir())}
     variables |= {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)}
     return Popen(command, stdin=PIPE, stdout=output, stderr=output, env=variables, preexec_fn=_ignore_interrupts)  # noqa: PLW1509, S603
 

@@ -16,7 +16,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyspark
+from kip848_records.spark.setup_errors import SetupError
+
+try:
+    import pyspark
+except ModuleNotFoundError:
+    raise SetupError.no_spark("pyspark") from None
 from pyspark import SparkConf, SparkContext
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
@@ -25,13 +30,12 @@ from pyspark.sql.utils import is_remote
 from kip848_records.machine.disks import FULL, DiskError
 from kip848_records.machine.paths import DATABRICKS, SESSION_OFFERS, SPARK_SETTINGS
 from kip848_records.spark import logs as spark_logs
-from kip848_records.spark.conf import conf_dir, default_settings, spark_conf_dir
+from kip848_records.spark.conf import conf_dir, default_settings
 from kip848_records.spark.interrupts import deferred_interrupts
 from kip848_records.spark.jars import delta_jar
-from kip848_records.spark.java import check_java
+from kip848_records.spark.java import check_java, home_of_java
 from kip848_records.spark.process import EndedError, start_jvm
 from kip848_records.spark.scratch import check_scratch_disks, scratch_places
-from kip848_records.spark.setup_errors import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -139,7 +143,6 @@ def _start_spark(app_name: str, settings: Mapping[str, str], starting: Starting)
     """Start a JVM and its context, which the session builder then finds."""
     check_java()
     check_scratch_disks()
-    os.environ["SPARK_CONF_DIR"] = str(spark_conf_dir())
     _check_versions()
     spark_logs.remove_ended()
     log, handle = spark_logs.create()
@@ -176,7 +179,7 @@ def _discard_log(log: Path, jvm: Popen[bytes], starting: Starting) -> None:
 def _why_not_started(log: Path) -> Kip848Error:
     said = log.read_text()
     if FULL in said:
-        return DiskError.full(scratch_places() | {str(Path.home()): Path.home()})  # Ivy's folder is there
+        return DiskError.full(scratch_places() | {str(home_of_java()): home_of_java()})  # Ivy's folder is there
     jars = re.findall(r"(?:unresolved dependency|download failed): ([^\s:!\]]+)", said)
     if jars:
         return SetupError.jars_not_fetched(dict.fromkeys(jars), log)

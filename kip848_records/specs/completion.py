@@ -5,6 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kip848_records.specs.loading import struct_type
+
 
 def named(ids: pa.Array, topics: pa.Table) -> pa.Array:
     """Return the name of each topic id, by ``topic_id, topic``; the id itself if no name is known."""
@@ -15,6 +17,23 @@ def named(ids: pa.Array, topics: pa.Table) -> pa.Array:
 def with_topics(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
     """Return rows with the names of topics where `topic` is null; a topic without a known name gets its id."""
     return with_column(rows, "topic", pc.coalesce(rows["topic"], named(rows["topic_id"], topics)))
+
+
+def with_topics_of_ids(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows with `topic`, the name of `topic_id`."""
+    return with_column(rows, "topic", named(rows["topic_id"], topics))
+
+
+def with_awaited_topics(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows with names of topics in `awaited`, which is null if the member awaits nothing."""
+    lists = rows["awaited"]
+    lengths = pc.fill_null(pc.list_value_length(lists), 0)
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
+    awaited = pa.RecordBatch.from_struct_array(lists.flatten())
+    awaited = with_column(awaited, "topic", named(awaited["topic_id"], topics))
+    fields = list(struct_type("awaited_partition"))
+    elements = pa.StructArray.from_arrays([awaited[each.name].cast(each.type) for each in fields], fields=fields)
+    return with_column(rows, "awaited", pa.ListArray.from_arrays(offsets, elements, mask=pc.equal(lengths, 0)))
 
 
 def with_column(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:

@@ -10,6 +10,30 @@ from kip848_records.protocol.columns import TIMES
 
 TOPIC: Final = "__consumer_offsets"
 
+KEYS_KEPT: Final = 1024
+"""How many hashes of keys are kept of a file: with more keys, their number is an estimate, right to about 3 percent."""
+
+CONTENTS: Final = pa.struct(
+    [
+        ("records", pa.int64()),
+        ("bytes", pa.int64()),
+        ("oldest", TIMES),
+        ("newest", TIMES),
+        ("dirty_records", pa.int64()),
+        ("dirty_bytes", pa.int64()),
+        ("dirty_oldest", TIMES),
+        ("dirty_newest", TIMES),
+        ("dirty_keys", pa.list_(pa.int64())),
+    ]
+)
+"""What is in a segment file: records of all types, those that do not become rows too.
+
+`records`: without transaction markers. `bytes`: of their batches, as they are on the disk. `oldest`, `newest`: the
+lowest and the highest time of a record. `dirty_`: the same of the part behind the last gap that the cleaner left in the
+file; of the whole file if there is none. `dirty_keys`: the smallest hashes of the keys in it, at most `KEYS_KEPT`, in
+order.
+"""
+
 FILE: Final = pa.struct(
     [
         ("name", pa.string()),
@@ -32,6 +56,7 @@ FILE: Final = pa.struct(
             pa.list_(pa.struct([("key_type", pa.int32()), ("transaction", pa.string()), ("count", pa.int64())])),
         ),
         ("newest_skipped", TIMES),
+        ("contents", CONTENTS),
     ]
 )
 """The coverage of one segment file in its partition; for a dump, the coverage of the copy in one partition.
@@ -52,6 +77,7 @@ offsets that are missing after `first_repeated_offset`: the cleaner was never th
 dump: each of its rows in error has its own offset.
 `skipped`: how many records did not become rows, by key type and outcome of their transaction: offset commits that were
 not requested, and records of aborted transactions. `newest_skipped`: their highest timestamp.
+`contents`: what is in the file; null for a dump, which does not show what the cleaner removed.
 """
 
 LOG_COLUMNS: Final = pa.schema(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from kip848_records.errors import InputError
+from kip848_records.text import similar_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 class TablesError(InputError):
@@ -20,10 +21,15 @@ class TablesError(InputError):
         return cls(f"{out} has no table {table}", hint)
 
     @classmethod
-    def no_offset_commits(cls, out: str, clusters: Sequence[str]) -> Self:
-        """Offset commits are decoded by an audit, not for a query."""
-        hint = "audit with --offset-commits --record-tables, which writes the table"
-        return cls(f"{out} has no table of the offset commits of {', '.join(clusters)}", hint)
+    def not_there(cls, out: str, beside: Iterable[str]) -> Self:
+        """Nothing exists where tables are to be. `beside`: the names in its folder."""
+        near = similar_hint(out.rstrip("/").rpartition("/")[2], beside)
+        return cls(f"there is nothing at {out}", near or "pass the folder of kip848 audit --out")
+
+    @classmethod
+    def lacks(cls, out: str, cluster: str, what: str, missing: str, way_out: str | None) -> Self:
+        """The tables of a cluster do not hold what a question or a command needs: an empty answer would be wrong."""
+        return cls(f"{out} cannot answer {what} for cluster {cluster!r}: {missing}", way_out or "ask another question")
 
     @classmethod
     def not_embedded(cls, out: str, reason: str) -> Self:
@@ -141,14 +147,6 @@ class TablesError(InputError):
         )
 
     @classmethod
-    def checkpoint_ahead(cls, checkpoint: str, out: str) -> Self:
-        """The stream would continue after rows that the tables do not have."""
-        return cls(
-            f"the checkpoint {checkpoint} is ahead of the tables in {out}",
-            "pass another folder with --checkpoint: rows that the tables already have are not added twice",
-        )
-
-    @classmethod
     def unfinished_run(cls, out: str, cluster: str) -> Self:
         """A run was interrupted while it changed the tables."""
         return cls(
@@ -177,15 +175,15 @@ class NoGroupError(TablesError):
     """The tables have no rows of a group."""
 
     @classmethod
-    def named(cls, group_id: str, out: str, similar: Sequence[str], command: str, *, has_commits: bool) -> Self:
-        """There are groups of other names; `command` lists all.
+    def named(cls, group_id: str, out: str, groups: Iterable[str], command: str, *, has_commits: bool) -> Self:
+        """There are groups of other names, `groups`; `command` lists all.
 
         Not `has_commits`: the audit skipped offset commits, and a group may have nothing else.
         """
-        hint = f"similar: {', '.join(map(repr, similar))}" if similar else f"this lists the groups: {command}"
+        hint = similar_hint(group_id, groups) or f"this lists the groups: {command}"
         if not group_id:
             return cls(f"the group id is empty, and {out} has no such group", f"pass a group id; {hint}")
         if has_commits:
             return cls(f"there is no group {group_id!r} in {out}", hint)
-        hint = f"if it only commits offsets, pass --offset-commits to the audit; {hint}"
+        hint = f"{hint}; if it only commits offsets, pass --offset-commits to the audit"
         return cls(f"{out} has no membership records of group {group_id!r}", hint)

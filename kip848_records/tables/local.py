@@ -1,12 +1,17 @@
-"""Tables in folders of this machine, without Spark: their log, and how delta-rs creates and changes them."""
+"""Tables in folders of this machine, without Spark: their log, their schema for delta-rs, and their first commit."""
 
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
+from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
+from uuid import uuid4
 
 import pyarrow as pa
+
+from kip848_records.specs.tables import CLUSTER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,45 +49,77 @@ def delta_schema(spec: TableSpec) -> Schema:
     """Return the schema of a table, with comments and NOT NULL."""
     from deltalake import Schema  # noqa: PLC0415 - loading it takes a while
 
-    fields = [
-        {"name": each.name, "type": _kind(each.type), "nullable": not each.required, "metadata": _about(each.comment)}
-        for each in spec.columns
-    ]
-    return Schema.from_json(json.dumps({"type": "struct", "fields": fields}))
+    return Schema.from_json(_schema_text(spec))
 
 
 def create_locally(folder: Path, spec: TableSpec) -> None:
-    """Create a table in milliseconds if it does not exist; Delta's builder in Spark takes as long as a commit of rows.
+    """Create a table if it does not exist, in a millisecond.
 
-    Raises OSError or DeltaError; delta-rs cannot commit on some volumes, such as those over an object store.
+    An audit creates dozens: delta-rs takes ten milliseconds for each, Delta's builder in Spark as long as a commit of
+    rows. Raises OSError; on volumes without hard links, such as those over an object store, nothing can be committed.
     """
-    from deltalake import DeltaTable  # noqa: PLC0415 - as above
+    log = folder / "_delta_log"
+    log.mkdir(parents=True, exist_ok=True)
+    now = time_ns() // 1_000_000
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 2}
+    metadata = {
+        "id": str(uuid4()),
+        "name": None,
+        "description": spec.comment,
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": _schema_text(spec),
+        "partitionColumns": [CLUSTER.name],
+        "createdTime": now,
+        "configuration": {},
+    }
+    made_by = {"timestamp": now, "operation": "CREATE TABLE", "operationParameters": {}, "engineInfo": "kip848-records"}
+    actions = ({"commitInfo": made_by}, {"protocol": protocol}, {"metaData": metadata})
+    if _commit_first(log, "\n".join(map(json.dumps, actions))):
+        _write_checksum(log, {"metadata": metadata, "protocol": protocol})
 
-    DeltaTable.create(
-        str(folder), delta_schema(spec), mode="ignore", partition_by=["cluster"], description=spec.comment
-    )
-    _write_checksum(folder / "_delta_log")
+
+def _commit_first(log: Path, actions: str) -> bool:
+    """Make the first commit of a table, all of it at once; return False if another run was faster."""
+    unfinished = log / f".{uuid4()}"
+    try:
+        unfinished.write_text(actions, encoding="utf-8")
+        os.link(unfinished, log / f"{0:020}.json")
+    except FileExistsError:
+        return False
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):  # Spark takes an empty log for that of a damaged table
+            log.rmdir()
+        raise
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return True
 
 
-def _write_checksum(log: Path) -> None:
+def _write_checksum(log: Path, known: dict[str, Any]) -> None:
     """Write the checksum of the first commit, so that Spark need not read the log.
 
     Without it the first commit of rows takes Spark one second more. Its format is that of Delta's protocol, "Version
-    Checksum File". A checksum is optional, so nothing is lost if another run was faster.
+    Checksum File". A checksum is optional.
     """
-    first = (log / f"{0:020}.json").read_text(encoding="utf-8").splitlines()
-    actions = {name: action for line in first for name, action in json.loads(line).items()}
-    known = {"metadata": actions["metaData"], "protocol": actions["protocol"]}
     counts = {"tableSizeBytes": 0, "numFiles": 0, "numMetadata": 1, "numProtocol": 1}
     none_yet: dict[str, list[object]] = {"setTransactions": [], "domainMetadata": [], "allFiles": []}
     checksum = log / f"{0:020}.crc"
-    with suppress(FileExistsError), checksum.open("x", encoding="utf-8") as file:
+    with checksum.open("w", encoding="utf-8") as file:
         try:
             json.dump(counts | none_yet | known, file)
             file.flush()
         except OSError:  # half of it would be worse than none
             checksum.unlink()
             raise
+
+
+def _schema_text(spec: TableSpec) -> str:
+    fields = [
+        {"name": each.name, "type": _kind(each.type), "nullable": not each.required, "metadata": _about(each.comment)}
+        for each in spec.columns
+    ]
+    return json.dumps({"type": "struct", "fields": fields})
 
 
 def _about(comment: str | None) -> dict[str, str]:

@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.machine.paths import URI
+from kip848_records.machine.paths import URI, without_parents
 from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def sql_name(place: str, table: str) -> str:
 
 def table_path(place: str, table: str) -> str:
     """Return the absolute path of a table, because Delta reads a relative path as the name of a table."""
-    folder = place if URI.match(place) else str(Path(place).absolute())
+    folder = place if URI.match(place) else str(without_parents(Path(place)).absolute())
     return f"{folder.rstrip('/')}/{table}"
 
 

@@ -4,67 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.specs.audit_runs import CHANGED_LIMITS, RUN
-from kip848_records.specs.columns import (
-    BIGINT,
-    BOOLEAN,
-    CLUSTER,
-    INT,
-    STRING,
-    STRINGS,
-    Column,
-    TableSpec,
-    list_of,
-    struct_of,
-)
+from kip848_records.specs.columns import BOOLEAN, STRING, Column, TableSpec
+from kip848_records.specs.loading import shared_columns, struct_type
 from kip848_records.specs.log_columns import LOG_COLUMNS
 
-RUN_INFO: Final = struct_of(
-    is_copy=BOOLEAN,
-    sources=STRINGS,
-    topic_id=STRING,
-    version=STRING,
-    dialect=STRING,
-    offset_commits=BOOLEAN,
-    read_ms=BIGINT,
-    captured_ms=BIGINT,
-    kept_since_ms=BIGINT,
-    is_pruning=BOOLEAN,
-    is_archived=BOOLEAN,
-    record_tables=BOOLEAN,
-    names=list_of(struct_of(topic_id=STRING, topic=STRING, source=STRING)),
-    limits=CHANGED_LIMITS,
-    offsets_retention_ms=BIGINT,
-    end_offsets=list_of(
-        struct_of(
-            topic=STRING,
-            partition=INT,
-            start_offset=BIGINT,
-            end_offset=BIGINT,
-            asked_ms=BIGINT,
-            earlier_offset=BIGINT,
-            earlier_ms=BIGINT,
-        )
-    ),
-)
-"""The facts about a run: see `log.runs.RunInfo`."""
-
-PARTITION_READ: Final = struct_of(
-    from_offset=BIGINT,
-    until_offset=BIGINT,
-    last_ms=BIGINT,
-    note=STRING,
-    first_offset=BIGINT,
-    range_from=BIGINT,
-    is_gapless=BOOLEAN,
-    first_repeated_key=BIGINT,
-    compaction_probe=BIGINT,
-    kept_from=BIGINT,
-    is_tombstone_gap=BOOLEAN,
-    captured_ms=BIGINT,
-    is_read_to_end=BOOLEAN,
-)
-"""The range that a run read of one partition of a live topic: see `log.runs.PartitionRead`."""
+RUN_INFO: Final = struct_type("run_info")
+PARTITION_READ: Final = struct_type("range_read")
 
 RECORD, OFFSET_COMMIT, KNOWLEDGE = "record", "offset_commit", "knowledge"
 """Values of `content`."""
@@ -95,14 +40,14 @@ LOG: Final = TableSpec(
     "facts about each run and the ranges that it read",
     ("cluster", "run", "partition", "offset"),
     (
-        CLUSTER,
+        *shared_columns("cluster"),
         Column(
             "content",
             STRING,
             "record, offset_commit, or knowledge: a row of `run_info`, `read` or `file`",
             required=True,
         ),
-        RUN,
+        *shared_columns("run"),
         *(Column(field.name, field.type, _COMMENTS[field.name]) for field in LOG_COLUMNS),
         Column(
             "is_inferred",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.specs.audit_runs import AUDIT_RUNS
 from kip848_records.specs.record_tables import RECORD_TABLES, record_spec
-from kip848_records.specs.registry import DERIVED
+from kip848_records.specs.tables import AUDIT_RUNS, DERIVED
 from kip848_records.tables.log import LOG
 
 DEFAULT: Final = {LOG.name: LOG, AUDIT_RUNS.name: AUDIT_RUNS, **DERIVED}

@@ -9,8 +9,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, TimestampType
 
+from kip848_records.sources.predicates import WITHOUT_OFFSET_COMMITS
 from kip848_records.sources.read import read_log
-from kip848_records.sources.topic.log_rows import without_offset_commits
 from kip848_records.spark.session import get_session
 from kip848_records.spark.threads import both, several
 from kip848_records.tables.places import create, read, save
@@ -60,7 +60,8 @@ def write(out: str, reads: str, *names: str) -> None:
 def hand_on(out: str, reads: str, *names: str) -> None:
     """Do what `no_work` measures, in the folder `out`."""
     spark = get_session("bench", [reads])
-    log = without_offset_commits(read_log(spark, [reads])).select("partition", "offset", "timestamp", "key", "value")
+    log = read_log(spark, [reads]).filter(WITHOUT_OFFSET_COMMITS)
+    log = log.select("partition", "offset", "timestamp", "key", "value")
     log.write.parquet(f"{out}/landed")
     landed = spark.read.schema(log.schema).parquet(f"{out}/landed")
     together = landed.repartition("partition").sortWithinPartitions("partition", "offset")

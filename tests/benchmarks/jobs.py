@@ -15,9 +15,8 @@ from kip848_records.decode import decode_record
 from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.sources.listing import find_copies
-from kip848_records.sources.predicates import IS_RECORD
+from kip848_records.sources.predicates import IS_RECORD, WITHOUT_OFFSET_COMMITS, key_of_types
 from kip848_records.sources.read import read_sources
-from kip848_records.sources.topic.log_rows import key_of_types, without_offset_commits
 from kip848_records.spark.files import SparkListing
 from kip848_records.spark.session import get_session
 from tests.benchmarks.logs import Log, log_of
@@ -40,7 +39,7 @@ def measure(sizes: Iterable[int], turns: int = TURNS) -> Iterator[Measure]:
 def _of_parquet(spark: SparkSession, log: Log, turns: int) -> Iterator[Measure]:
     bare = spark.read.parquet(str(log.parquet))
     rows = _copies(spark, log.parquet)
-    scan, read, kept = best(turns, bare, rows, without_offset_commits(rows))
+    scan, read, kept = best(turns, bare, rows, rows.filter(WITHOUT_OFFSET_COMMITS))
     yield Measure("Parquet: Spark's bare scan", scan, log.rows, log.bytes)
     yield Measure("Parquet: read as log rows", read, log.rows, log.bytes, ratios={"the bare scan": scan / read})
     yield Measure("Parquet: read, without commits", kept, log.rows, log.bytes, ratios={"the bare scan": scan / kept})
@@ -80,7 +79,7 @@ def _of_segments(spark: SparkSession, log: Log, codecs: Iterable[str], turns: in
     for codec in codecs:
         folder = log.segments(codec)
         bare = spark.read.format("binaryFile").load(f"{folder}/*/*.log").select("content")
-        kept = without_offset_commits(_copies(spark, folder))
+        kept = _copies(spark, folder).filter(WITHOUT_OFFSET_COMMITS)
         scan, read = best(turns, bare, kept)
         size = sum(file.stat().st_size for file in folder.rglob("*.log"))
         yield Measure(f"segments, {codec}: Spark's bare scan", scan, log.rows, size)

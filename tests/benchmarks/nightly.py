@@ -11,14 +11,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from kip848_records.sources.read import read_log
+from kip848_records.sources.topic.rows import LOG_SCHEMA
 from kip848_records.spark.session import get_session
 from tests.benchmarks.floor import commits, floor
 from tests.benchmarks.logs import Log, log_of
 from tests.benchmarks.processes import Used, run
 from tests.benchmarks.results import Measure
-from tests.live.topics import Topic, as_consumed
+from tests.live.topics import Topic
+
+PRODUCERS = ("producer_id", "producer_epoch", "leader_epoch")
 
 PARTS = ("old", "recent", "new")
 NEW_OF = 100
@@ -91,6 +96,23 @@ def audit(out: str, *folders: str) -> None:
     ends = {}
     for folder in folders:
         ends |= json.loads(Path(f"{folder}.json").read_text(encoding="utf-8"))
-    rows = as_consumed(read_log(spark, folders))
-    Topic(spark, rows, {int(partition): end for partition, end in ends.items()}).audit(out)
+    Files.spark = spark
+    Files(read_log(spark, folders), {int(partition): end for partition, end in ends.items()}).audit(out)
     spark.stop()
+
+
+class Files(Topic):
+    """A topic of files: more rows than a process holds."""
+
+    rows: DataFrame
+
+    def read(self, ranges: dict[int, tuple[int, int]]) -> DataFrame:
+        """Return the rows as a consumer sees them."""
+        wanted = [(partition, first, until) for partition, (first, until) in ranges.items()]
+        places = self.spark.createDataFrame(wanted, "partition int, first bigint, until bigint")
+        there = self.rows.join(F.broadcast(places), "partition").where("offset >= first AND offset < until")
+        records = there.where("control IS NULL AND error_code IS NULL AND file IS NULL")
+        is_commit = F.col("key").substr(1, 2).isin(b"\x00\x00", b"\x00\x01")
+        unknown = {name: F.lit(None).cast(LOG_SCHEMA[name].dataType) for name in PRODUCERS}
+        shown = unknown | {"transaction": F.when(is_commit, "unknown").otherwise("none")}
+        return records.withColumns(shown).select(*LOG_SCHEMA.names)

@@ -18,7 +18,7 @@ import pyarrow as pa
 from kip848_records.protocol.decoder import decode_records
 from kip848_records.protocol.segments.reader import read_segment
 from kip848_records.sources.file_coverage import SegmentFile
-from kip848_records.sources.segment_rows import mapped, read_file
+from kip848_records.sources.segment_rows import content_of, read_file
 from tests.benchmarks.dump_log import cpu_seconds, dump_log, write_segment
 from tests.benchmarks.results import Measure
 from tests.benchmarks.timing import best
@@ -91,7 +91,7 @@ def repeated(segment: bytes, size: int, file: Path) -> Path:
 
 def peak_of_reading(path: str) -> int:
     """Read a file as a Spark worker does and return the most bytes that the process has had in use."""
-    for _ in read_file(mapped(path), path, SegmentFile(0, 0, 0)):
+    for _ in read_file(content_of(path), path, SegmentFile(0, 0, 0)):
         pass
     return peak_memory()
 

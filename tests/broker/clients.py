@@ -1,6 +1,7 @@
 """Real clients for a broker of the tests: consumers that poll in threads, commits, transactions."""
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -190,6 +191,18 @@ def commit_in_transaction(
     metadata = member.metadata if member else _outsider(broker, group).consumer_group_metadata()
     producer.send_offsets_to_transaction(parts_of(offsets), metadata, 20)
     (producer.abort_transaction if abort else producer.commit_transaction)(20)
+
+
+@contextmanager
+def open_transaction(broker: Broker, group: str, offsets: Mapping[Partition, int]) -> Iterator[Producer]:
+    """Commit offsets of a group in a transaction that is open until the block ends it through the producer."""
+    name = f"open-{group}-{time.monotonic_ns()}"
+    producer = Producer(broker.client() | {"transactional.id": name, "transaction.timeout.ms": "600000"})
+    producer.init_transactions(20)
+    producer.begin_transaction()
+    metadata = _outsider(broker, group).consumer_group_metadata()
+    producer.send_offsets_to_transaction(parts_of(offsets), metadata, 20)
+    yield producer
 
 
 def _outsider(broker: Broker, group: str) -> Consumer:

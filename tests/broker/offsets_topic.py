@@ -7,7 +7,7 @@ from itertools import count
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, ResourceType
 
-from kip848_records.simulate.broker.cluster import offsets_partition
+from kip848_records.protocol.group_partition import offsets_partition
 from tests.broker.clients import commit, make_topic
 from tests.broker.running import OFFSETS, Broker, done
 from tests.broker.settings import PARTITIONS

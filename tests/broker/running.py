@@ -13,6 +13,7 @@ from pathlib import Path
 from confluent_kafka import KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
@@ -30,18 +31,19 @@ from tests.maven_jars import fetch
 KAFKA = "4.3.1"
 OFFSETS = "__consumer_offsets"
 
-_LISTENERS = ("PLAINTEXT", "SCRAM", "TLS", "CONTROLLER")
+Rule = tuple[ResourceType, str, ResourcePatternType, AclOperation]
+_OF_A_BINDING = ("restype", "name", "resource_pattern_type", "principal", "host", "operation", "permission_type")
 
 
 @contextmanager
-def running_broker(folder: Path) -> Iterator["Broker"]:
+def running_broker(folder: Path, release: str = KAFKA) -> Iterator["Broker"]:
     """Start a broker that keeps everything in the empty `folder`, and stop it at the end.
 
-    Raises UnavailableError if Kafka cannot be had.
+    Tools are there for the release `KAFKA` only. Raises UnavailableError if Kafka cannot be had.
     """
-    kafka = fetch("kafka_2.13", KAFKA, dependencies=True) + fetch("slf4j-simple", "1.7.36", organisation="org.slf4j")
-    tools = fetch("kafka-tools", KAFKA, dependencies=True)
-    broker = Broker(folder, _class_path(kafka), _class_path(kafka + tools))
+    kafka = fetch("kafka_2.13", release, dependencies=True) + fetch("slf4j-simple", "1.7.36", organisation="org.slf4j")
+    tools = fetch("kafka-tools", KAFKA, dependencies=True) if release == KAFKA else []
+    broker = Broker(folder, _class_path(kafka), _class_path(kafka + tools), release)
     broker.format()
     try:
         broker.start()
@@ -62,25 +64,31 @@ class Broker:
     home: Path
     class_path: str
     tools: str
+    release: str
     ports: dict[str, int] = field(
-        default_factory=lambda: dict(zip(_LISTENERS, _free_ports(len(_LISTENERS)), strict=True))
+        default_factory=lambda: dict(zip(settings.PORTS, _free_ports(len(settings.PORTS)), strict=True))
     )
+    more: dict[str, str] = field(default_factory=dict)
     _daemon: Daemon | None = None
 
     @property
     def bootstrap(self) -> str:
         """The address of the plain listener."""
-        return self._address("PLAINTEXT")
+        return self.address("PLAINTEXT")
+
+    def address(self, listener: str) -> str:
+        """Return where a listener of `settings.PROTOCOLS` is."""
+        return f"127.0.0.1:{self.ports[listener]}"
 
     @property
     def scram(self) -> str:
         """The address of the listener that asks for a password."""
-        return self._address("SCRAM")
+        return self.address("SCRAM")
 
     @property
     def tls(self) -> str:
         """The address of the listener that asks for a password and encrypts."""
-        return self._address("TLS")
+        return self.address("TLS")
 
     @property
     def truststore(self) -> Path:
@@ -100,18 +108,38 @@ class Broker:
         file.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
         return file
 
+    @contextmanager
+    def joined(self, folder: Path) -> Iterator["Broker"]:
+        """Start a second broker of the same cluster, which keeps everything in `folder`; it is killed at the end."""
+        other = Broker(folder, self.class_path, self.tools, self.release)
+        names = [name for name in settings.PROTOCOLS if name != "CONTROLLER"]
+        other.more = self.more | {
+            "node.id": "2",
+            "process.roles": "broker",
+            "listeners": ",".join(f"{name}://{other.address(name)}" for name in names),
+            "controller.quorum.voters": f"1@{self.address('CONTROLLER')}",
+        }
+        other.format()
+        try:
+            other.start()
+            yield other
+        finally:
+            other.stop(hard=True)
+
     def format(self) -> None:
         """Write the settings, and into the data folder what a new cluster needs: its id and the users."""
-        file = settings.write(self.home, self.ports)
-        program = ["kafka.tools.StorageTool", "format", "--standalone", "-t", _CLUSTER, "-c", str(file)]
+        file = settings.write(self.home, self.ports, self.release, self.more)
+        program = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", str(file)]
         for name, password in (settings.ADMIN, settings.READER, settings.STRANGER):
-            program += ["--add-scram", f"SCRAM-SHA-512=[name={name},password={password},iterations=4096]"]
+            for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+                program += ["--add-scram", f"{mechanism}=[name={name},password={password},iterations=4096]"]
         run(self.class_path, program)
 
     def start(self, patience: float = 60) -> None:
         """Return when the broker answers. Raises RuntimeError, with what it printed, if it does not."""
         program = ["kafka.Kafka", str(self.home / "server.properties")]
-        self._daemon = Daemon(self.class_path, ["-Xms128m", "-Xmx512m"], program, self.home / "broker.log")
+        tokens = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={(self.home / 'issuer.json').as_uri()}"
+        self._daemon = Daemon(self.class_path, ["-Xms128m", "-Xmx512m", tokens], program, self.home / "broker.log")
         end = time.monotonic() + patience
         while not (self._answers() and self._leads_all()):
             if self._daemon.ended() or time.monotonic() > end:
@@ -153,6 +181,20 @@ class Broker:
         may = (AclOperation.DESCRIBE, AclOperation.READ)
         done(self.admin.create_acls([_rule(user, topic, operation) for operation in may]))
 
+    @contextmanager
+    def allowed(self, user: tuple[str, str], *rules: Rule) -> Iterator[None]:
+        """Let a user do more for the time of the block."""
+        bindings = [
+            AclBinding(kind, name, pattern, f"User:{user[0]}", "*", operation, AclPermissionType.ALLOW)
+            for kind, name, pattern, operation in rules
+        ]
+        done(self.admin.create_acls(bindings))
+        try:
+            yield
+        finally:
+            filters = [AclBindingFilter(*[getattr(each, name) for name in _OF_A_BINDING]) for each in bindings]
+            done(self.admin.delete_acls(filters))
+
     def topic_id(self, topic: str) -> str | None:
         """Return a topic's id as Kafka prints it; None if there is no such topic."""
         try:
@@ -185,9 +227,6 @@ class Broker:
     @property
     def _addresses(self) -> dict[str, str]:
         return {"PLAINTEXT": self.bootstrap, "SASL_PLAINTEXT": self.scram, "SASL_SSL": self.tls}
-
-    def _address(self, listener: str) -> str:
-        return f"127.0.0.1:{self.ports[listener]}"
 
 
 def done(futures: dict[object, Future], patience: float = 20) -> list[object]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.broker.process import keytool
+from tests.broker.identities import AUDIENCE, ISSUER, STORE_PASSWORD, certificate, issuer
 
 ADMIN = ("admin", "admin-secret")
 """May do everything, as may whoever comes without a password, to the plain listener."""
@@ -13,17 +13,29 @@ READER = ("reader", "reader-secret")
 STRANGER = ("stranger", "stranger-secret")
 """Has a password, and may do nothing."""
 
-STORE_PASSWORD = "store-secret"  # noqa: S105
-
 PARTITIONS = 4
 """Of `__consumer_offsets`."""
+
+PROTOCOLS = {
+    "PLAINTEXT": "PLAINTEXT",
+    "SCRAM": "SASL_PLAINTEXT",
+    "TLS": "SASL_SSL",
+    "PASSWORD": "SASL_PLAINTEXT",  # as SCRAM, with the other mechanisms
+    "MUTUAL": "SSL",  # clients show a certificate
+    "TOKEN": "SASL_SSL",
+    "PROXIED": "PLAINTEXT",  # its clients are sent to the port PROXY, where a test may listen
+    "CONTROLLER": "PLAINTEXT",
+}
+"""The listeners, and what they speak."""
+
+PORTS = (*PROTOCOLS, "PROXY")
 
 _SETTINGS = {
     "process.roles": "broker,controller",
     "node.id": "1",
     "controller.listener.names": "CONTROLLER",
     "inter.broker.listener.name": "PLAINTEXT",
-    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SCRAM:SASL_PLAINTEXT,TLS:SASL_SSL",
+    "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in PROTOCOLS.items()),
     # Who may do what.
     "sasl.enabled.mechanisms": "SCRAM-SHA-512",
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -67,39 +79,56 @@ _SETTINGS = {
 }
 
 
-def write(folder: Path, ports: dict[str, int]) -> Path:
-    """Write the broker's settings and the keys of its TLS listener into `folder`, and return the settings' file.
+_OF_KAFKA_3 = {"group.coordinator.new.enable": "true", "group.coordinator.rebalance.protocols": "classic,consumer"}
+"""There the consumer protocol is a preview."""
 
-    `ports` are of the listeners PLAINTEXT, SCRAM, TLS and CONTROLLER.
+
+def write(folder: Path, ports: dict[str, int], release: str, more: dict[str, str]) -> Path:
+    """Write the settings of a broker of a release, and the keys of its TLS listeners; return the settings' file.
+
+    `ports` are those of `PORTS`; `more` are other settings, or other values.
     """
     keys, _ = certificate(folder)
-    addresses = {name: f"{name}://127.0.0.1:{port}" for name, port in ports.items()}
-    settings = _SETTINGS | {
-        "listeners": ",".join(addresses.values()),
-        "advertised.listeners": ",".join(address for name, address in addresses.items() if name != "CONTROLLER"),
-        "controller.quorum.bootstrap.servers": f"127.0.0.1:{ports['CONTROLLER']}",
-        "log.dirs": str(folder / "data"),
-        "ssl.keystore.location": str(keys),
-        "ssl.keystore.password": STORE_PASSWORD,
-        "listener.name.scram.scram-sha-512.sasl.jaas.config": _LOGIN,
-        "listener.name.tls.scram-sha-512.sasl.jaas.config": _LOGIN,
-    }
+    _, known = certificate(folder, READER[0])
+    addresses = {name: f"{name}://127.0.0.1:{ports[name]}" for name in PROTOCOLS}
+    advertised = addresses | {"PROXIED": f"PROXIED://127.0.0.1:{ports['PROXY']}"}
+    settings = (
+        _SETTINGS
+        | (_OF_KAFKA_3 if release.startswith("3.") else {})
+        | {
+            "listeners": ",".join(addresses.values()),
+            "advertised.listeners": ",".join(address for name, address in advertised.items() if name != "CONTROLLER"),
+            "controller.quorum.voters": f"1@127.0.0.1:{ports['CONTROLLER']}",
+            "log.dirs": str(folder / "data"),
+            "ssl.keystore.location": str(keys),
+            "ssl.keystore.password": STORE_PASSWORD,
+            "listener.name.scram.scram-sha-512.sasl.jaas.config": _LOGIN,
+            "listener.name.tls.scram-sha-512.sasl.jaas.config": _LOGIN,
+            "listener.name.password.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256",
+            "listener.name.password.scram-sha-256.sasl.jaas.config": _LOGIN,
+            "listener.name.password.plain.sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule "
+            f'required user_{READER[0]}="{READER[1]}";',
+            "listener.name.mutual.ssl.client.auth": "required",
+            "listener.name.mutual.ssl.truststore.type": "PEM",
+            "listener.name.mutual.ssl.truststore.location": str(known),
+            "listener.name.mutual.ssl.principal.mapping.rules": "RULE:^CN=([^,]*).*$/$1/",
+            "listener.name.token.sasl.enabled.mechanisms": "OAUTHBEARER",
+            "listener.name.token.oauthbearer.sasl.jaas.config": f"{_OAUTH}OAuthBearerLoginModule required;",
+            "listener.name.token.oauthbearer.sasl.server.callback.handler.class": f"{_OAUTH}{_VALIDATOR}",
+            "sasl.oauthbearer.jwks.endpoint.url": issuer(folder).as_uri(),
+            "sasl.oauthbearer.expected.audience": AUDIENCE,
+            "sasl.oauthbearer.expected.issuer": ISSUER,
+        }
+    )
+    settings |= more
     file = folder / "server.properties"
     file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     return file
 
 
 _LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
-
-
-def certificate(folder: Path, name: str = "broker") -> tuple[Path, Path]:
-    """Make a key for 127.0.0.1 and sign it with itself: return the key store, and the certificate as PEM."""
-    store, pem = folder / f"{name}.p12", folder / f"{name}.pem"
-    opening = ["-keystore", str(store), "-storepass", STORE_PASSWORD, "-alias", name]
-    names = ["-dname", "CN=localhost", "-ext", "SAN=IP:127.0.0.1,DNS:localhost"]
-    keytool("-genkeypair", *opening, "-keyalg", "EC", "-groupname", "secp256r1", "-validity", "2", *names)
-    keytool("-exportcert", *opening, "-rfc", "-file", str(pem))
-    return store, pem
+_OAUTH = "org.apache.kafka.common.security.oauthbearer."
+_VALIDATOR = "OAuthBearerValidatorCallbackHandler"
 
 
 def client(address: str, user: tuple[str, str] | None, protocol: str, truststore: Path) -> dict[str, str]:

@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from tests.broker import settings
 from tests.broker.clients import commit
+from tests.broker.identities import certificate
 from tests.broker.offsets_topic import partition_of, read
 from tests.broker.process import Daemon
 from tests.broker.running import OFFSETS
@@ -49,7 +50,7 @@ def test_a_wrong_password(broker, protocol):
 
 
 def test_a_certificate_that_is_not_the_brokers(broker, tmp_path):
-    _, other = settings.certificate(tmp_path)
+    _, other = certificate(tmp_path)
     wait_for_error(broker, KafkaError._SSL, settings.READER, "SASL_SSL", **{"ssl.ca.location": str(other)})
 
 

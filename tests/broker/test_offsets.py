@@ -94,7 +94,7 @@ def test_offsets_of_a_group_that_was_deleted(broker, offsets):
     assert committed(broker, "deleted-group", ("set-back-deleted", 0)) == 4
 
 
-def test_offsets_of_the_live_topic(broker, offsets, spark):  # noqa: ARG001 - the session that is there is taken
+def test_offsets_of_the_live_topic(broker, offsets):
     """Transactions of other tests may hide how much of its history is there: its end is known all the same."""
     make_topic(broker, "set-back-live")
     produce(broker, "set-back-live", 20)

@@ -41,11 +41,16 @@ def commit(  # noqa: PLR0913 - what a commit has
     topic: str = "t",
     producer: int = -1,
     topic_id: str | None = None,
+    retention_s: int | None = None,
 ) -> Row:
-    """A commit, or a tombstone if nothing is committed."""
+    """A commit, or a tombstone if nothing is committed. `retention_s`: the client asked to keep it for so long."""
     kind = RECORDS[1]
     value = {"offset": committed, "leaderEpoch": 0, "metadata": "", "commitTimestamp": 0}
     version = 3 if topic_id is None else 4
+    if retention_s is not None:
+        at = START + seconds * 1000
+        version, value = 1, value | {"commitTimestamp": at, "expireTimestamp": at + retention_s * 1000}
+        del value["leaderEpoch"]
     layout = kind.value_layouts(version)[0]
     encoded = None if committed is None else encode_message(layout, value | ({"topicId": topic_id} if topic_id else {}))
     return Row(seconds, encode_key(kind, {"group": group, "topic": topic, "partition": partition}), encoded, producer)

@@ -4,6 +4,7 @@ import fcntl
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
@@ -114,10 +115,9 @@ class TestOutputs:
         error, _ = refused("audit", broker, dump, "--out", tmp_path / "dumps")
         assert error == f"--out {tmp_path}/dumps holds the source {dump}"
 
-    @pytest.mark.parametrize("option", ["--scratch", "--checkpoint"])
-    def test_every_folder_of_an_audit(self, refused, broker, tmp_path, option):
-        error, _ = refused("audit", _URL, "--out", tmp_path / "out", option, broker / "x")
-        assert error.startswith(f"{option} {broker}/x lies in the data folder of a Kafka broker")
+    def test_every_folder_of_an_audit(self, refused, broker, tmp_path):
+        error, _ = refused("audit", _URL, "--out", tmp_path / "out", "--scratch", broker / "x")
+        assert error.startswith(f"--scratch {broker}/x lies in the data folder of a Kafka broker")
 
     @pytest.mark.parametrize("option", ["--out", "--junit", "--sarif", "--json", "--markdown"])
     def test_every_output_of_a_check(self, refused, dump, option):
@@ -144,10 +144,8 @@ class TestOutputs:
         [("s3a://b/log/x", True), ("s3a://b/log", True), ("s3a://b", True), ("s3a://b/logs", False), ("/log/x", False)],
     )
     def test_paths_elsewhere_are_compared_as_they_are(self, out, refused):
-        if not refused:
-            before_spark.check_outputs({"--out": out}, ["s3a://b/log/"])
-            return
-        with pytest.raises(InputError, match=r"^--out s3a://b\S* (is|lies in|holds) the source s3a://b/log/"):
+        message = r"^--out s3a://b\S* (is|lies in|holds) the source s3a://b/log/"
+        with pytest.raises(InputError, match=message) if refused else nullcontext():
             before_spark.check_outputs({"--out": out}, ["s3a://b/log/"])
 
 
@@ -156,7 +154,21 @@ class TestSources:
     def test_nothing_is_there(self, refused, tmp_path, command):
         error, hint = refused(command[0], tmp_path / "nowhere", *command[1:])
         assert error == f"there is nothing at {tmp_path}/nowhere"
-        assert hint.startswith("expected a broker's data folder")
+        of_tables = "the folder of the tables of an audit, or a log: " if command == ["check"] else ""
+        assert hint.startswith(f"expected {of_tables}a broker's data folder")
+
+    @pytest.mark.parametrize("command", [["audit", "--out", "o"], ["check"], ["explain", "--group", "g"]])
+    def test_a_name_that_is_similar(self, refused, tmp_path, command):
+        (tmp_path / "nights").mkdir()
+        _, hint = refused(command[0], tmp_path / "nigths", *command[1:])
+        assert hint == "similar: nights"
+
+    @pytest.mark.parametrize("command", [["audit", "--out", "o"], ["check"], ["explain", "--group", "g"]])
+    @pytest.mark.parametrize("topic", ["", "/__consumer_offsets"])
+    def test_the_address_of_a_broker(self, refused, command, topic):
+        error, hint = refused(command[0], f"broker-1.example.com:9092{topic}", *command[1:])
+        assert error == f"there is no file broker-1.example.com:9092{topic}, and a live topic is named by a URL"
+        assert hint == "did you mean kafka://broker-1.example.com:9092/__consumer_offsets?"
 
     def test_each_source_is_looked_at(self, refused, dump, tmp_path):
         (tmp_path / "empty").mkdir()
@@ -198,11 +210,14 @@ class TestSources:
 
 
 class TestTables:
-    @pytest.mark.parametrize("folder", ["nowhere", "empty"])
-    def test_none_are_there(self, refused, tmp_path, folder):
+    def test_none_are_there(self, refused, tmp_path):
         (tmp_path / "empty").mkdir()
-        error, _ = refused("maintain", tmp_path / folder, "--keep", "1d")
-        assert error == f"{tmp_path}/{folder} has no table audit_runs"
+        error, _ = refused("maintain", tmp_path / "empty", "--keep", "1d")
+        assert error == f"{tmp_path}/empty has no table audit_runs"
+        assert refused("maintain", tmp_path / "emtpy", "--keep", "1d") == (
+            f"there is nothing at {tmp_path}/emtpy",
+            "similar: empty",
+        )
 
     @pytest.mark.parametrize(
         "command", [["explain", "--group", "g"], ["report", "--out", "x"], ["check"], ["query", "--sql", "slowest"]]
@@ -231,12 +246,11 @@ class TestTables:
         assert error == f"nothing can be written to {tmp_path / out}: {tmp_path}/file is a file"
         assert hint == "pass a folder that you can write to with --out; it need not exist"
 
-    @pytest.mark.parametrize("option", ["--checkpoint", "--scratch"])
-    def test_a_file_stands_in_the_place_of_another_folder(self, refused, tmp_path, option):
+    def test_a_file_stands_in_the_place_of_another_folder(self, refused, tmp_path):
         (tmp_path / "file").touch()
-        error, hint = refused("audit", _URL, "--out", tmp_path / "out", option, tmp_path / "file")
+        error, hint = refused("audit", _URL, "--out", tmp_path / "out", "--scratch", tmp_path / "file")
         assert error == f"nothing can be written to {tmp_path}/file: {tmp_path}/file is a file"
-        assert hint == f"pass a folder that you can write to with {option}; it need not exist"
+        assert hint == "pass a folder that you can write to with --scratch; it need not exist"
 
     def test_the_scratch_folder_of_a_retention(self, refused, tmp_path):
         (tmp_path / "file").touch()
@@ -274,10 +288,6 @@ class TestOptions:
         (tmp_path / "tables" / "any" / "_delta_log").mkdir(parents=True)
         error, _ = refused(command[0], tmp_path / "tables", *command[1:], "--config", "limits.toml")
         assert error == f"--config is for a log, but {tmp_path}/tables holds the tables of an audit"
-
-    def test_a_checkpoint_is_for_a_topic(self, refused, dump, tmp_path):
-        error, _ = refused("audit", dump, "--out", tmp_path / "out", "--checkpoint", tmp_path / "c")
-        assert error == "--checkpoint is for a live topic"
 
     def test_a_topic_is_read_alone(self, refused, dump, tmp_path):
         error, _ = refused("audit", _URL, dump, "--out", tmp_path / "out")
@@ -354,10 +364,11 @@ class TestSoon:
             (["inspect", "nowhere"], "there is nothing at nowhere"),
             (["explain", "nowhere", "--group", "g"], "there is nothing at nowhere"),
             (["report", "nowhere", "--out", "x"], "there is nothing at nowhere"),
-            (["maintain", "nowhere", "--keep", "1d"], "nowhere has no table audit_runs"),
+            (["maintain", "nowhere", "--keep", "1d"], "there is nothing at nowhere"),
             (["audit", _URL, "--out", "x", "--kafka-config", "none"], "none holds no client settings"),
         ],
     )
+    @pytest.mark.process
     def test_a_wrong_path(self, tmp_path, arguments, says):
         env = {"PATH": os.environ["PATH"], "JAVA_HOME": str(tmp_path / "no-java"), "PYTHONPATH": str(Path.cwd())}
         program = "import sys; from kip848_records.command import main; sys.exit(main())"
@@ -370,12 +381,14 @@ class TestSoon:
         # Not the time on the clock: the machine may be busy with something else. On a quiet one it is half a second.
         assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
 
+    @pytest.mark.process
     def test_the_command_line_imports_no_pandas(self):
         """Which takes a third of a second, and is imported by PyArrow for every array of Python or NumPy values."""
         program = "import sys, kip848_records.cli; sys.exit('pandas' in sys.modules)"
         assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
     @pytest.mark.parametrize("command", ["check", "report", "query", "explain"])
+    @pytest.mark.process
     def test_a_reader_of_tables_imports_no_pyspark(self, command):
         """Which takes a quarter of a second: the parser of a command has to do without it too."""
         program = f"import sys; from kip848_records.cli import {command}, main; import contextlib\n"
@@ -383,10 +396,3 @@ class TestSoon:
         program += "sys.exit('pyspark' in sys.modules)"
         ended = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
         assert ended.returncode == 0
-
-
-@pytest.mark.parametrize("command", [["audit", "--out", "new"], ["inspect"], ["explain", "--group", "g"], ["check"]])
-def test_an_engine_that_reads_no_topic_before_its_broker_is_asked(refused, command):
-    error, hint = refused(*command, "kafka://nowhere.invalid:9/__consumer_offsets", "--engine", "embedded")
-    assert error == "the embedded engine reads copies, and kafka://nowhere.invalid:9/__consumer_offsets is a live topic"
-    assert hint == "omit --engine, or copy the topic's files"

@@ -15,7 +15,7 @@ from pyspark.errors import AnalysisException
 from pyspark.logger import PySparkLogger
 
 from kip848_records.cli import inspect, main
-from kip848_records.cli.arguments import int32, zoned_time
+from kip848_records.cli.arguments import duration_ms, int32, zoned_time
 from kip848_records.errors import UnexpectedError
 from kip848_records.machine.paths import SPARK_VARIABLES
 from tests import users
@@ -108,12 +108,23 @@ class TestArguments:
         assert all(word in text for word in ["usage: kip848", *words])
 
     @pytest.mark.parametrize(
+        ("arguments", "hint"),
+        [
+            (["repot"], "similar: report; see kip848 --help"),
+            (["explain", "x", "--clustr=a"], "similar: --cluster; see kip848 explain --help"),
+            (["explain", "x", "--dialect", "Kafak"], "similar: kafka; see kip848 explain --help"),
+        ],
+    )
+    def test_a_name_that_nearly_fits_is_named(self, kip848, arguments, hint):
+        assert refused(kip848, *arguments)[1] == hint
+
+    @pytest.mark.parametrize(
         ("arguments", "says"),
         [
             ([], "the following arguments are required: COMMAND"),
             (["audit"], "the following arguments are required: SOURCE"),
             (["inspect"], "the following arguments are required: SOURCE"),
-            (["repot"], "argument COMMAND: invalid choice: 'repot'"),
+            (["nothing"], "argument COMMAND: invalid choice: 'nothing'"),
             (["audit", "x", "--out", "y", "--wrong"], "unrecognized arguments: --wrong"),
             (
                 ["audit", "x", "--out", "y", "--captured-at", "noon"],
@@ -141,7 +152,6 @@ class TestArguments:
         [
             (["audit", "", "--out", "y"], "SOURCE"),
             (["audit", "x", "--out", ""], "--out"),
-            (["audit", "x", "--out", "y", "--checkpoint", ""], "--checkpoint"),
             (["audit", "x", "--out", "y", "--scratch", ""], "--scratch"),
             (["audit", "x", "--out", "y", "--topics", ""], "--topics"),
             (["audit", "x", "--out", "y", "--kafka-config", ""], "--kafka-config"),
@@ -178,6 +188,10 @@ class TestArguments:
     def test_a_time_is_utc_unless_it_says_otherwise(self, text, time):
         assert zoned_time(text).isoformat() == time
 
+    @pytest.mark.parametrize("text", ["2d", "48h", "2880min", "172800s"])
+    def test_a_duration_has_a_unit(self, text):
+        assert duration_ms(text) == 172_800_000
+
     def test_a_command_says_how_it_ended(self, kip848, monkeypatch):
         monkeypatch.setattr(inspect, "_run", lambda _: 7)
         assert kip848("inspect", "x") == (7, [], [])
@@ -207,9 +221,10 @@ class TestErrors:
     def test_no_record_at_all(self, kip848, tmp_path):
         (tmp_path / "__consumer_offsets-0").mkdir()
         (tmp_path / "__consumer_offsets-0" / f"{0:020}.log").touch()
-        error, hint = refused(kip848, "inspect", tmp_path)
-        assert error == f"no record could be read from {tmp_path}"
-        assert hint.startswith("expected ")
+        for limit in ([], ["--limit", "3"]):
+            error, hint = refused(kip848, "inspect", tmp_path, *limit)
+            assert error == f"no record could be read from {tmp_path}"
+            assert hint.startswith("expected ")
 
     def test_an_unexpected_error_is_a_line_and_an_exit_code_of_its_own(self, kip848, monkeypatch):
         def fails(_):
@@ -257,16 +272,25 @@ class TestInspect:
         assert (code, err) == (0, [])
         assert {json.loads(line)["type"] for line in out} == {1, 3}
 
-    def test_a_group_that_is_not_there_is_no_error(self, kip848, captures):
+    def test_a_group_that_is_not_there_is_an_error(self, kip848, captures):
         source = captures / _SMALL / "segments" / "__consumer_offsets-0"
-        answer = kip848("inspect", source, "--group", "no\nbody", "--engine", "embedded")
-        assert answer == (0, [], [r"note: no record of group 'no\nbody'"])
+        code, out, err = kip848("inspect", source, "--group", "no\nbody", "--type", "3", "--engine", "embedded")
+        assert (code, out) == (2, [])
+        assert err == [
+            rf"error: {source} has no record of type 3 of group 'no\nbody'",
+            "hint: without --group it prints the records of all groups",
+        ]
+
+    def test_groups_with_a_similar_name_are_named(self, kip848, captures):
+        source = captures / _SMALL / "segments" / "__consumer_offsets-2"
+        code, out, err = kip848("inspect", source, "--group", "Stuck", "--limit", "3", "--engine", "embedded")
+        assert (code, out, err[1:]) == (2, [], ["hint: similar: stuck"])
 
     @pytest.mark.parametrize(
         ("selected", "says"),
         [
             (["--type", "99"], ["note: no record of type 99"]),
-            (["--type", "99", "--type", "98", "--group", "g"], ["note: no record of type 99 or 98 of group 'g'"]),
+            (["--type", "99", "--type", "98"], ["note: no record of type 99 or 98"]),
             (["--type", "99", "--limit", "0"], []),
         ],
     )
@@ -288,6 +312,8 @@ class TestInspect:
         (note,) = err
         assert note.startswith(f"note: 1 row could not be read; the first: file:{folder}/{0:020}.log: ")
 
+    @pytest.mark.slow
+    @pytest.mark.process
     def test_who_reads_may_stop(self, in_tokyo, captures):
         source = captures / _SMALL / "segments" / "__consumer_offsets-0"
         run = in_tokyo(f"kip848 inspect {source} | head -1")
@@ -303,19 +329,21 @@ class TestAudit:
         [
             ("embedded", "reading with"),
             ("embedded", "replaying"),
-            ("spark", "starting Spark"),
-            pytest.param("spark", "reading /", marks=pytest.mark.slow),
+            pytest.param("spark", "starting Spark", marks=pytest.mark.nightly),
+            pytest.param("spark", "reading /", marks=pytest.mark.nightly),
             pytest.param("spark", "writing tables", marks=pytest.mark.slow),
         ],
     )
+    @pytest.mark.process
     def test_an_interrupted_one_ends_soon_and_says_so(self, in_tokyo, captures, tmp_path, engine, sign):
         """What may fail because of it in a moment like these is the matter of `test_interrupts`."""
-        run = in_tokyo(interrupted(captures / _SMALL / "segments", sign, engine))
+        # The largest log: a replay of the small one may be over before the shell has seen that it began.
+        run = in_tokyo(interrupted(captures / "kafka-4.3.1-all-types" / "segments", sign, engine))
         *phases, last = (tmp_path / "said").read_text().splitlines()
         assert (run.returncode, run.stdout, last) == (130, "", "interrupted")
         assert all(line.startswith("[") for line in phases), phases
 
-    @pytest.mark.slow
+    @pytest.mark.nightly
     def test_who_ignores_interrupts_goes_on_doing_so(self, in_tokyo, captures):
         """As `nohup` and shells without job control have it for what runs in the background."""
         run = in_tokyo(f"trap '' INT; {interrupted(captures / _SMALL / 'segments', 'starting Spark')}")
@@ -343,6 +371,7 @@ class TestAudit:
         groups = {row["group_id"] for row in table_rows(tmp_path / "out", "group_state", cluster)}
         assert groups == set(ids)
 
+    @pytest.mark.process
     def test_the_nightly_job_passes_its_exit_code_on(self, in_tokyo):
         run = in_tokyo(f"spark-submit '{_ROOT}/jobs/nightly_audit.py' nowhere")
         assert run.returncode == 2

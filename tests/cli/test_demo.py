@@ -40,6 +40,7 @@ def test_a_folder_may_be_a_uri(opened, capsys, tmp_path):
 
 
 @pytest.mark.parametrize("display", demo._DISPLAYS)
+@pytest.mark.process
 def test_the_page_is_opened_if_there_is_a_display(opened, capsys, monkeypatch, tmp_path, display):
     monkeypatch.setenv(display, ":0")
     assert main(["demo", "--out", str(tmp_path / "a b")]) == 0

@@ -6,7 +6,6 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from time import monotonic
 
 import deltalake
 import pytest
@@ -26,9 +25,13 @@ from kip848_records.tables.registry import DEFAULT
 from tests import made_tables
 from tests.commands import PROGRAM, WITH_WORKERS, ended
 from tests.engines.engines import EMBEDDED, SPARK
+from tests.seeds import nightly
 from tests.small_disks import fill, small_disk
 
 EVALUATED = sum(setting.severity != "off" for setting in load_settings().values())
+
+# Disks are mounted by a program.
+pytestmark = pytest.mark.process
 
 ROOM = str(Path(__file__).parent)
 OPTIONS = {"json": "json", "junit": "xml", "sarif": "sarif", "markdown": "md", "openmetrics": "prom"}
@@ -61,6 +64,7 @@ def disk(tmp_path):
         yield disk
 
 
+@pytest.mark.slow
 def test_results_of_a_check(tables, disk, capsys):
     files = {name: disk / f"results.{ending}" for name, ending in OPTIONS.items()}
     for file in files.values():
@@ -79,6 +83,7 @@ def test_results_of_a_check(tables, disk, capsys):
     assert len([*disk.iterdir()]) == len(OPTIONS) + 1
 
 
+@pytest.mark.slow
 def test_the_page(tables, disk, capsys):
     page = disk / "page.html"
     page.write_text("good")
@@ -101,7 +106,7 @@ def test_a_simulation_leaves_nothing_and_can_be_repeated(disk, free):
         assert not [*(disk / "out").iterdir()]
     (disk / "filler").unlink()
     simulate(Simulation(groups=1, hours=0.1), disk / "out")
-    assert {each.name for each in (disk / "out").iterdir()} == {"log", "truth", "topics.json"}
+    assert {each.name for each in (disk / "out").iterdir()} == {"log", "topics.json"}
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
@@ -149,7 +154,6 @@ class TestBeforeSparkStarts:
             check_java()
         except SetupError as error:
             pytest.skip(str(error))
-        started = monotonic()
         capture = captures / "kafka-4.0.0-zstd" / "segments"
         done = command(
             "audit", capture, "--out", tmp_path / "out", "--engine", "spark", "--quiet", SPARK_LOCAL_DIRS=disk / "spark"
@@ -159,7 +163,6 @@ class TestBeforeSparkStarts:
             f"error: Spark cannot start: 262.1 kB is free on the disk of {disk / 'spark'} (SPARK_LOCAL_DIRS), "
             "it takes 33.6 MB"
         )
-        assert monotonic() - started < 30
         assert not (tmp_path / "out").exists()
 
     @pytest.mark.parametrize(
@@ -218,13 +221,17 @@ class TestBeforeSparkStarts:
         check_scratch_disks()
 
 
+# Each size is full at another step: the log, the staged rows, the tables.
+FULL_AT = [(EMBEDDED, "100k")]
+OTHERS = [(SPARK, "600k"), (EMBEDDED, "4k"), (EMBEDDED, "600k"), (SPARK, "300k"), (SPARK, "900k")]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("engine", "size"),
-    [(EMBEDDED, "4k"), (EMBEDDED, "100k"), (EMBEDDED, "600k"), (SPARK, "300k"), (SPARK, "600k"), (SPARK, "900k")],
+    ("engine", "size"), [*FULL_AT, *(pytest.param(*each, marks=pytest.mark.nightly) for each in OTHERS)]
 )
 def test_an_audit_that_fills_the_disk_of_its_tables(request, captures, tmp_path, engine, size):
-    """At several steps: the log, the staged rows, the tables. What is there can be read, and the next run succeeds."""
+    """What is there can be read, and the next run succeeds."""
     spark = request.getfixturevalue("classic") if engine == SPARK else None
     options = AuditOptions(sources=(str(captures / "kafka-4.0.0-zstd" / "segments"),), out="", cluster="c")
     with small_disk(tmp_path / "disk", size) as disk:
@@ -246,7 +253,7 @@ def test_an_audit_that_fills_the_disk_of_its_tables(request, captures, tmp_path,
 class TestWithoutSpark:
     """Each place that the embedded engine writes to, as users of commands meet it."""
 
-    @pytest.mark.parametrize("size", ["100k", "1m", "3m"])
+    @pytest.mark.parametrize("size", ["1m", *nightly(["100k", "3m"])])
     def test_worker_processes(self, large_copies, tmp_path, size):
         """While they read, while they replay, and while the rows of the log are written."""
         with small_disk(tmp_path / "disk", size) as disk:
@@ -260,13 +267,14 @@ class TestWithoutSpark:
             assert not (out / "_staging").exists()
             assert not (out / "audit_runs").exists()
 
-    @pytest.mark.parametrize("leave", [0, 100_000])
+    @pytest.mark.parametrize("leave", [0, *nightly([100_000])])
     def test_the_user_s_cache(self, captures, tmp_path, disk, leave):
         """The question is answered, and its tables are not kept."""
         fill(disk, leave)
         source = captures / "kafka-4.0.0-zstd" / "segments"
         code, printed, said = ended("check", source, TMPDIR=tmp_path, XDG_CACHE_HOME=disk)
-        assert (code, printed[-1], said) == (0, f"1 of {EVALUATED} expectations warned", [])
+        assert (code, said) == (0, [])
+        assert printed[-1].startswith(f"1 of {EVALUATED} expectations warned, ")
         assert not [*disk.glob("kip848-records/audits/*"), *disk.glob("kip848-records/audits/.*")]
         assert not [*tmp_path.glob("kip848-*")]
 

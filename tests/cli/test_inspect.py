@@ -44,6 +44,9 @@ ROWS = [
     {"key": b"\x00\x03\x00\x04\x1b\x7f" + "\x9b".encode(), "value": EPOCH_1},
 ]
 
+OF_NOBODY = [6, 7, 8]
+"""The offsets of records whose keys do not tell a group."""
+
 
 def inspected_rows(log, **selected):
     engine = EmbeddedEngine()
@@ -142,7 +145,24 @@ def test_lines_come_in_log_order(rows):
 
 
 def test_a_group_is_selected_with_its_undecodable_records(rows):
-    assert selected(rows, group="g") == [0, 1, 2, 5]
+    """Those of no known group are with them: they may be its."""
+    assert selected(rows, group="g") == [0, 1, 2, 5, *OF_NOBODY]
+    assert selected(rows, group="h") == OF_NOBODY
+
+
+def test_who_asks_for_a_group_hears_of_records_that_may_be_its(tmp_path, capsys):
+    lines = [
+        {name: row[name] and b64encode(row[name]).decode() for name in ("key", "value")}
+        for row in (*ROWS[:1], *ROWS[6:9])
+    ]
+    file = tmp_path / "log.jsonl"
+    file.write_text(
+        "\n".join(json.dumps(line | {"partition": 0, "offset": at, "timestamp": 0}) for at, line in enumerate(lines))
+    )
+    assert main(["inspect", str(file), "--group", "g", "--limit", "1"]) == 0
+    printed = capsys.readouterr()
+    assert len(printed.out.splitlines()) == 1
+    assert printed.err.startswith("note: 3 records may be the group's: their keys do not decode, or have a type that")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +173,7 @@ def test_types_are_selected(rows, types, offsets):
 
 
 def test_the_first_records_of_a_selection(rows):
-    assert selected(rows, types=[3], group="g", limit=2) == [0, 1]
+    assert selected(rows, types=[3], limit=2) == [0, 1]
 
 
 def test_the_log_is_read_once_for_its_records_and_for_what_could_not_be_read(classic, captures):
@@ -188,6 +208,7 @@ def test_text_is_one_line_a_record(rows):
     assert " 24 unknown record type " in texts[5]
 
 
+@pytest.mark.process
 def test_the_command_needs_no_java(captures, tmp_path):
     environment = users.environment(JAVA_HOME=str(tmp_path), PATH=str(tmp_path))
     command = [Path(sys.executable).parent / "kip848", "inspect", str(captures / "kafka-4.3.1" / "segments"), "--json"]

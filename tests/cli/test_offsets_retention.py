@@ -6,6 +6,8 @@ from kip848_records.cli import main
 from tests.cli.offsets_log import commit, write
 
 HOUR = 3600
+TOOL_OR_TOPIC = "deleted_or_topic_deleted"
+"""No other group keeps an offset of the topic, which may be gone."""
 QUESTION = "SELECT cause FROM commit_jump WHERE kind = 'lost'"
 
 
@@ -31,14 +33,15 @@ def log(tmp_path):
     return write(tmp_path / "log", commit(0, 5), commit(30 * HOUR, None))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("retention", "cause"),
-    [(None, "deleted"), ("31h", "deleted"), ("30h", "expired"), ("1d", "expired"), ("1800min", "expired")],
+    [(None, TOOL_OR_TOPIC), ("31h", TOOL_OR_TOPIC), ("30h", "expired"), ("1d", "expired"), ("1800min", "expired")],
 )
 def test_an_offset_expired_if_it_was_old_enough(asked, log, retention, cause):
     """The tables in the cache are those of the same retention."""
     options = [] if retention is None else ["--offsets-retention", retention]
-    assert asked("query", log, "--offset-commits", QUESTION)[1].split()[-1] == "deleted"
+    assert asked("query", log, "--offset-commits", QUESTION)[1].split()[-1] == TOOL_OR_TOPIC
     assert asked("query", log, "--offset-commits", *options, QUESTION)[1].split()[-1] == cause
 
 
@@ -47,6 +50,9 @@ def test_a_run_keeps_what_it_was_told(asked, log, tmp_path):
     assert asked("audit", log, "--offset-commits", "--offsets-retention", "3600s", "--out", out)[0] == 0
     code, printed, _ = asked("query", out, "SELECT offsets_retention_ms FROM audit_runs")
     assert (code, printed.split()[-1].replace(",", "")) == (0, "3600000")
+    question = "SELECT cause, assumed_retention_ms FROM commit_jump WHERE kind = 'lost'"
+    printed = asked("query", out, question, "--json")[1]
+    assert printed == '{"cause": "expired", "assumed_retention_ms": null}\n'
 
 
 @pytest.mark.parametrize("retention", ["10080", "0d", "7 d", "d", "-1d", "1w"])

@@ -88,7 +88,7 @@ def test_a_table_that_only_another_cluster_has_hides_no_records(query, captures)
     assert len(decoded.splitlines()) == len(printed) > 0
     code, out, err = query("SELECT count(*) FROM offset_commit")
     assert (code, out) == (2, "")
-    assert f"has no table of the offset commits of {CLUSTERS[CAPTURE]}" in err
+    assert f"for cluster {CLUSTERS[CAPTURE]!r}: the audit wrote no table of the offset commits" in err
 
 
 def test_the_table_of_one_cluster_is_not_there_for_the_next_query(audits, captures):
@@ -148,6 +148,7 @@ def test_what_is_typed_wrong_is_said_in_one_line(query, arguments, message, hint
     assert "pg_" not in err  # DuckDB's own tables
 
 
+@pytest.mark.process
 def test_a_folder_of_tables_is_asked_without_spark(audits):
     program = (
         "import sys; from kip848_records.queries.duck import DuckTables; "
@@ -169,6 +170,7 @@ def events(capsys, *arguments):
     return [tuple(row[name] for name in ("event", "at", "group_id", "partition", "pattern", "outcome")) for row in rows]
 
 
+@pytest.mark.slow
 def test_events_of_runs_over_a_growing_copy_are_those_of_the_last_one(tmp_path, capsys):
     """A log shipper that asks after each audit gets each event once."""
     rows = [row | {"timestamp": utc(row["timestamp"])} for row in read_capture(CAPTURES / CAPTURE)]

@@ -126,6 +126,7 @@ def tables(scenarios, tmp_path_factory):
     return DuckTables(str(out))
 
 
+@pytest.mark.slow
 def test_no_offset_is_wrong_and_none_is_missing_unnamed(scenarios, tables):
     counts = np.zeros(3, int)
     for seed, made in enumerate(scenarios):

@@ -45,6 +45,7 @@ class TestFullDisk:
         with small_disk(tmp_path / "disk", "128k") as disk:
             yield disk
 
+    @pytest.mark.process
     def test_the_old_file_stays_and_nothing_beside_it(self, disk):
         file = disk / "page.html"
         file.write_text("good")
@@ -58,11 +59,13 @@ class TestFullDisk:
         assert file.read_text() == "good"
         assert {each.name for each in disk.iterdir()} == {"page.html", "filler"}
 
+    @pytest.mark.process
     def test_there_is_no_file_where_none_was(self, disk):
         fill(disk)
         refused(disk / "page.html", is_replaced=True)
         assert {each.name for each in disk.iterdir()} == {"filler"}
 
+    @pytest.mark.process
     def test_a_link_on_another_disk_does_not_help(self, disk, tmp_path):
         (disk / "page.html").write_text("good")
         link = tmp_path / "link.html"
@@ -71,6 +74,7 @@ class TestFullDisk:
         assert f"is free on the disk of {disk}" in refused(link).message
         assert (link.is_symlink(), link.read_text()) == (True, "good")
 
+    @pytest.mark.process
     def test_a_disk_that_may_only_be_read(self, disk):
         file = disk / "page.html"
         file.write_text("good")
@@ -80,6 +84,7 @@ class TestFullDisk:
             assert error.hint == "name a file on a disk that can be written"
         assert file.read_text() == "good"
 
+    @pytest.mark.process
     def test_a_file_that_is_mounted_itself_is_written_in_place(self, disk, tmp_path):
         """As containers are given a single file: nothing can take its place."""
         file, of_host = tmp_path / "page.html", disk / "page.html"
@@ -237,6 +242,7 @@ class TestWhatStays:
 
     @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
     @pytest.mark.parametrize("mode", ["wb", "ab"])
+    @pytest.mark.process
     def test_stdout_in_a_file(self, tmp_path, name, mode):
         """The file stays the one that the shell opened, and what is printed later follows."""
         program = (

@@ -1,5 +1,6 @@
 """The records of every capture, row by row, against what Kafka's own tool printed."""
 
+import json
 import re
 from base64 import b64decode
 from collections import defaultdict
@@ -53,6 +54,10 @@ def assert_same(row, record):
     if record["type"] in OFFSET_COMMIT_TYPES:
         assert row["transaction"] == record["transaction"]
     told = {"cluster", "partition", "offset", "timestamp", "is_tombstone", "transaction"}
+    for name in ("subscription", "assignment"):  # of classic members, as Kafka's tool decodes them
+        if texts := row.get(f"members_{name}"):
+            assert [json.loads(text) for text in texts] == [each[name] for each in record["value"]["members"]]
+        told.add(f"members_{name}")
     for side, fields in (("key", record["key"]), ("value", record["value"] or {})):
         for name, value in fields.items():
             column = snake(name)

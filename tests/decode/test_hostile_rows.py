@@ -12,6 +12,7 @@ from kip848_records.decode import decode
 from kip848_records.decode import records as decode_module
 from kip848_records.decode.schemas import FAILURE_SCHEMA, UNKNOWN_SCHEMA, record_schema
 from tests.log_rows import in_log_order, log_of
+from tests.sessions import BOTH
 
 GROUP = b"\x00\x01g"
 EPOCH = b"\x00\x03" + GROUP
@@ -94,6 +95,7 @@ def named(row):
     return "nowhere" if row["offset"] is None else list(ROWS)[row["offset"]]
 
 
+@BOTH
 def test_every_row_is_in_one_place(decoded, quarantine, unknown):
     places = {}
     for table in ("consumer_group_metadata", "offset_commit"):

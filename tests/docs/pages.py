@@ -17,6 +17,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
+HOME_OF_THE_ACCOUNT = "$(python3 -c 'import os, pwd; print(pwd.getpwuid(os.getuid()).pw_dir)')"
+"""What the pages say where Java looks, whatever HOME is; a test without an account of its own takes HOME."""
 _BLOCK = re.compile(r"(?:^<!-- (.*?) -->\n)?^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 
@@ -50,6 +52,6 @@ def block(mark: str) -> str:
 
 
 def commands(text: str) -> list[str]:
-    """Return the `kip848` command lines of a shell example, without their prompt; continued lines are joined."""
-    lines = text.replace("\\\n", " ").splitlines()
+    """Return the `kip848` command lines of a shell example without prompt and redirection, continued lines joined."""
+    lines = re.sub(r" +>>? *\S+$", "", text.replace("\\\n", " "), flags=re.MULTILINE).splitlines()
     return [line.removeprefix("$ ") for line in lines if re.match(r"(\$ )?(\.venv/bin/)?kip848 ", line)]

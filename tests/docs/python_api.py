@@ -43,6 +43,7 @@ _SECTIONS: Final = {
     "Tables": (
         *("log.views.create_views", "queries.engines.open_tables", "queries.tables.Tables", "queries.tables.Run"),
         "queries.questions.questions",
+        "queries.texts.plain",
         *("tables.registry.DEFAULT", "tables.registry.TABLES"),
     ),
     "Expectations": (
@@ -79,7 +80,7 @@ def python_api() -> str:
 
 These names are for other programs. A version that changes one of them says so in its changelog; all other names may
 change without notice. [Python and SQL](../python.md) has examples. `open_tables` and the names of the last three
-sections need no PySpark.
+sections need no PySpark; the others need the extra `[spark]` ([Install](../install.md)).
 
 {"".join(sections)}"""
 

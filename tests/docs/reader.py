@@ -5,6 +5,7 @@ As a program, it runs examples one after the other in one process, because Spark
 """
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -19,6 +20,10 @@ from tests.docs.pages import ROOT, commands
 
 # What a clone has at first; all else is what somebody's runs left behind.
 _CLONE = ("conf", "docs", "jobs", "kip848_records", "notebooks", "tests", "pyproject.toml")
+
+
+_WITHOUT_SPARK = "KIP848_READER_WITHOUT_SPARK"
+"""A variable: what only the extra `[spark]` brings cannot be imported."""
 
 
 class Ran(NamedTuple):
@@ -43,8 +48,15 @@ def environment(**variables: str) -> dict[str, str]:
     return kept | {"PATH": f"{sys.prefix}/bin:{kept['PATH']}"} | variables
 
 
-def run_examples(folder: Path, examples: list[tuple[str, str]], **variables: str) -> list[list[Ran]]:
-    """Run examples (language, text) in a folder; return what each of their commands did."""
+def run_examples(
+    folder: Path, examples: list[tuple[str, str]], *, has_spark: bool = True, **variables: str
+) -> list[list[Ran]]:
+    """Run examples (language, text) in a folder; return what each of their commands did.
+
+    Without Spark the machine has no Java either, nor any other program but those of .venv.
+    """
+    if not has_spark:
+        variables |= {_WITHOUT_SPARK: "1", "PATH": f"{sys.prefix}/bin", "JAVA_HOME": ""}
     answers = folder / "answers.json"
     command = [sys.executable, "-m", "tests.docs.reader", answers]
     done = subprocess.run(
@@ -85,6 +97,14 @@ def run_command(line: str) -> tuple[int, str]:
     return code, printed.getvalue()
 
 
+class _NotInstalled:
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:  # noqa: ARG002 - the protocol
+        if name.partition(".")[0] in {"delta", "pandas", "py4j", "pyspark"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
 if __name__ == "__main__":
+    if os.environ.get(_WITHOUT_SPARK):
+        sys.meta_path.insert(0, _NotInstalled())  # type: ignore[arg-type]
     found = [_run(language, text) for language, text in json.load(sys.stdin)]
     Path(sys.argv[1]).write_text(json.dumps(found), encoding="utf-8")

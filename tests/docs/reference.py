@@ -18,11 +18,13 @@ from kip848_records.cli import _parser
 from kip848_records.config import load_settings
 from kip848_records.expectations import EXPECTATIONS, Expectation
 from kip848_records.queries.answers import ANSWERS, json_schema
-from kip848_records.queries.questions import questions
-from kip848_records.replay.diagnosis.settings import ACROSS_GROUPS, ALL_PATTERNS, ENABLED, RULES, SETTINGS
+from kip848_records.queries.needs import NEEDS
+from kip848_records.queries.questions import Question, questions
+from kip848_records.replay.diagnosis.limits import ALL_PATTERNS, ENABLED
+from kip848_records.replay.diagnosis.patterns import ACROSS_GROUPS, RULES, SETTINGS
 from kip848_records.report.runbook import entries
 from kip848_records.specs.columns import TIMESTAMP
-from kip848_records.specs.registry import DERIVED
+from kip848_records.specs.tables import DERIVED
 from kip848_records.tables.registry import DEFAULT, TABLES
 from tests.docs.markdown import table, type_text
 from tests.docs.pages import DOCS
@@ -83,7 +85,7 @@ def _cli() -> str:
 
 Every command prints its help with `--help`. Exit codes: 0 done; 1 failed; 2 bad arguments or input, with one line for
 the error and one for the way out; 130 after Ctrl-C. The jobs in `jobs/` take the same arguments for `spark-submit`:
-`nightly_audit.py` those of `audit`, `ingest_topic.py` those of `audit` with `--checkpoint`, and `check_convergence.py`
+`nightly_audit.py` those of `audit`, `ingest_topic.py` those of `audit` for a live topic, and `check_convergence.py`
 those of `check`.
 
 {"".join(_command(name, each) for name, each in commands.choices.items())}"""
@@ -208,7 +210,8 @@ def _expectations() -> str:
 `kip848 check` evaluates these {len(EXPECTATIONS)} expectations. Each is a SQL file in `kip848_records/expectations/`.
 [Checks](../ci.md#limits-of-your-own) shows how to change limits, and
 [Python and SQL](../python.md#an-expectation-of-your-own) how to add an expectation. The result `unknown` means that the
-log does not show the answer: it neither passes nor fails.
+log does not show the answer: it neither passes nor fails. An expectation that had nothing to check is *not
+applicable*: it has not passed.
 
 {listed}
 
@@ -267,7 +270,15 @@ def _expectation(each: Expectation) -> str:
     parts = [f"## `{each.name}`", f"{each.description}. Severity: {load_settings()[each.name].severity}."]
     parts += [table(["limit", "default", "unit", "reason"], limits)] if limits else []
     parts += [note] if (note := _first_comment(each.text)) else []
+    parts += _needs(each)
     return "\n\n".join([*parts, f"The [runbook](../runbook.md#{each.name}) says what to do.", "", ""])
+
+
+def _needs(each: Expectation | Question) -> list[str]:
+    """Return what a text needs, and what it does not look for without more."""
+    said = [f"No answer where {': '.join(filter(None, NEEDS[name][:2]))}." for name in each.needs]
+    said += [f"Where {NEEDS[name].missing}, {text}." for name, text in each.without.items()]
+    return [" ".join(said)] if said else []
 
 
 def _questions() -> str:
@@ -278,6 +289,7 @@ def _questions() -> str:
             [
                 f"## `{each.name}`",
                 " ".join(filter(None, [each.words, each.note])),
+                *_needs(each),
                 *_answer(each.name),
                 f"```sql\n{each.sql}\n```",
                 "",
@@ -288,7 +300,8 @@ def _questions() -> str:
     )
     return f"""# Questions
 
-`kip848 query DIR NAME` answers these {len(asked)} questions; `--csv` and `--json` are for programs. Each is about one
+`kip848 query DIR NAME` answers these {len(asked)} questions; `--csv` and `--json` are for programs. A question that the
+tables cannot answer is refused (exit code 2), and an empty answer says what was looked at. Each is about one
 cluster: if the tables have several, add `--cluster`. The SQL also runs in a notebook, on the
 [views of one cluster](../python.md#questions-in-sql). The page [Tables](tables.md) has the columns.
 

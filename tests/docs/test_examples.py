@@ -1,6 +1,7 @@
 """Every example of README.md and docs/ runs as it is printed, in a folder like a reader's, and prints what is shown.
 
-One audit serves all examples: the nightly job's, in another time zone. It reads what `make audit` reads.
+One audit serves all examples: that of `make audit`. Those that take Spark are not in `make test`, and neither is the
+nightly job, which Spark runs in another time zone.
 """
 
 import re
@@ -20,6 +21,8 @@ from kip848_records.decode import decode
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.queries.duck import DuckTables
 from kip848_records.replay.diagnosis.changed_limits import limits_of
+from kip848_records.replay.diagnosis.consumption import StallSettings
+from kip848_records.replay.diagnosis.restart_loop import Settings
 from kip848_records.report.changes import changes_of_clusters
 from kip848_records.report.news import news
 from kip848_records.sources.read import read_log
@@ -33,12 +36,19 @@ from tests.equal_rows import Rows
 EVALUATED = sum(setting.severity != "off" for setting in load_settings().values())
 SESSIONS = [each for each in examples() if each.mark.startswith("output: ") and each.language == "console"]
 # They need no Spark, and run in one process, in this order.
-COMMANDS = ("test: tutorial check", "test: report", "test: simulate", "test: simulate-kinds")
-EMBEDDED_AUDIT = (
-    "kip848 audit tests/captures/kafka-4.3.1/segments --topics tests/captures/kafka-4.3.1/topics.json --cluster demo "
-    "--out embedded"
+COMMANDS = (
+    *("test: tutorial check", "test: report", "test: simulate", "test: simulate-kinds"),
+    *("test: ci", "test: retention"),
 )
-WITH_SPARK = ("test: python", "test: views", "test: ci", "test: retention")
+AUDIT = (
+    "kip848 audit tests/captures/kafka-4.3.1/segments --topics tests/captures/kafka-4.3.1/topics.json --cluster demo "
+    "--out out"
+)
+"""That of `make audit`."""
+
+WITH_SPARK = ("test: python", "test: views")
+
+pytestmark = pytest.mark.process
 
 
 class Night(NamedTuple):
@@ -60,8 +70,9 @@ def night(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def clone(night):
-    return night.clone
+def clone(tmp_path_factory):
+    """A reader's folder; `ran` makes the tables in it."""
+    return make_clone(tmp_path_factory.mktemp("reader"))
 
 
 @pytest.fixture(scope="module")
@@ -70,17 +81,18 @@ def ran(clone, kinds):
     (clone / "kinds").symlink_to(kinds)
     (clone / "DIR").mkdir()
     (clone / "DIR" / "group_size.sql").write_text(block("test: expectation"))
-    texts = [each.text for each in SESSIONS]
+    texts = [AUDIT, *(each.text for each in SESSIONS)]
     texts += [block(mark) for mark in COMMANDS]
     _, *after_make = block("test: first result").splitlines()
-    texts += ["\n".join(after_make), "kip848 check out --expectations DIR", EMBEDDED_AUDIT]
+    texts += ["\n".join(after_make), "kip848 check out --expectations DIR"]
     programs = [block("test: sql"), block("test: run-audit")]
-    found = run_examples(clone, [("bash", text) for text in texts] + [("python", text) for text in programs])
+    asked = [("bash", text) for text in texts] + [("python", text) for text in programs]
+    found = run_examples(clone, asked, has_spark=False)
     return dict(zip([*texts, *programs], found, strict=True))
 
 
 @pytest.fixture(scope="module")
-def ran_with_spark(clone):
+def ran_with_spark(clone, ran):
     """The same of examples that start Spark: one session serves all."""
     named = {each.mark: each for each in examples()}
     found = [named[mark] for mark in WITH_SPARK]
@@ -97,12 +109,16 @@ def test_make_audit_reads_what_the_nightly_job_reads(target, program):
     assert shlex.split(made.replace("\\\n", " ")) == shlex.split(nightly.replace("\\\n", " "))
 
 
-def test_summary_is_what_an_audit_prints(night):
-    for each in examples():
-        if each.mark == "output: summary":
-            assert f"\n{each.text}" in night.printed  # spark-submit puts the progress before it
+@pytest.mark.slow
+def test_summary_is_what_an_audit_prints(ran):
+    ((code, printed),) = ran[AUDIT]
+    assert code == 0
+    shown = [each.text for each in examples() if each.mark == "output: summary"]
+    assert shown
+    assert all(printed.startswith(text) for text in shown)
 
 
+@pytest.mark.nightly
 def test_nightly_job_on_a_machine_in_another_time_zone_writes_the_same_tables(audits, night):
     assert f"1 of {EVALUATED} expectations warned, 1 could not be evaluated" in night.printed
     names = {row["topic_id"]: row["topic"] for row in table_rows(night.clone / "out", "topic_name", "demo")}
@@ -114,6 +130,7 @@ def test_nightly_job_on_a_machine_in_another_time_zone_writes_the_same_tables(au
     assert f"{first:%Y-%m-%d %H:}" in night.printed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda each: f"{each.page.stem}-{each.mark.split()[1]}")
 def test_a_session_prints_what_the_page_shows(session, ran):
     did = ran[session.text]
@@ -123,6 +140,7 @@ def test_a_session_prints_what_the_page_shows(session, ran):
     assert [each.code for each in did] == [int(" check " in line) for line in lines]
 
 
+@pytest.mark.slow
 def test_the_two_commands_give_a_first_result(ran):
     make, *others = block("test: first result").splitlines()
     assert make == "make audit"
@@ -131,17 +149,13 @@ def test_the_two_commands_give_a_first_result(ran):
     assert "stuck-app @ 127.0.0.1 has been asked to give up partitions" in explained.printed
 
 
+@pytest.mark.slow
 def test_both_engines_print_the_same_summary(night, ran):
-    (embedded,) = ran[EMBEDDED_AUDIT]
-    assert embedded.code == 0
-    assert (
-        embedded.printed.replace("kip848 explain embedded ", "kip848 explain out ").replace(
-            "kip848 check embedded", "kip848 check out"
-        )
-        in night.printed
-    )
+    (audit,) = ran[AUDIT]
+    assert f"\n{audit.printed}" in night.printed  # spark-submit puts the progress before it
 
 
+@pytest.mark.slow
 def test_the_check_of_the_tutorial_fails(ran):
     (check,) = ran[block("test: tutorial check")]
     assert check.code == 1
@@ -151,11 +165,13 @@ def test_the_check_of_the_tutorial_fails(ran):
 SLOWEST = re.compile(r"slow-revoke\W+\d+.*?\b(\d+)\W+converged")
 
 
+@pytest.mark.slow
 def test_sql_reads_what_the_audit_wrote(ran):
     ((_, printed),) = ran[block("test: sql")]
     assert SLOWEST.findall(printed)[:2] == ["7008", "6006"]
 
 
+@pytest.mark.slow
 def test_python_audits_without_a_session(clone, ran):
     ((code, printed),) = ran[block("test: run-audit")]
     assert (code, printed) == (0, "2026-11-21 08:19:14.385000+00:00 5238 records\n")
@@ -163,6 +179,8 @@ def test_python_audits_without_a_session(clone, ran):
     assert tables["group_state"] == len(table_rows(clone / "out", "group_state", "demo"))
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("ran")
 def test_sql_measures_only_what_was_observed(clone, tmp_path):
     epochs = DeltaTable(clone / "out" / "epoch_timeline").to_pyarrow_table()
     is_slow = pc.equal(epochs["group_id"], "slow-revoke")
@@ -185,6 +203,25 @@ def test_a_page_that_uses_the_environment_of_a_clone_makes_it_before(page):
             assert "make audit" in before or "python3 -m venv .venv" in before
 
 
+NEEDS = {
+    r"get_session|^spark-submit|--engine spark|--catalog": r"\[spark[,\]]|make audit-spark|Databricks",
+    r"--webhook": r"notify\]",
+    r"kip848 \w+ out\b": r"make audit|--out out",
+    r"source \.venv|\.venv/bin/": r"venv \.venv|make audit|venv /opt",
+}
+"""What an example needs, by what is in it: the page says so before, or in it."""
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda each: each.stem)
+def test_a_page_says_what_its_examples_need(page):
+    text = page.read_text(encoding="utf-8")
+    for each in examples(page):
+        for used, said in NEEDS.items():
+            if each.language in {"bash", "console", "python"} and re.search(used, each.text, re.MULTILINE):
+                before = text[: text.index(each.text) + len(each.text)]
+                assert re.search(said, before), f"{page.name}: {each.text}"
+
+
 @pytest.mark.parametrize(
     "line", ["no-kip848 doctor", ".venv/bin/no-kip848 doctor", "bash doctor"]
 )  # a program that is not there, or another
@@ -194,12 +231,14 @@ def test_the_program_of_an_example_is_looked_up(tmp_path, monkeypatch, line):
         reader.run_command(line)
 
 
+@pytest.mark.slow
 def test_python_example_shows_records(ran_with_spark):
     ((_, printed),) = ran_with_spark["test: python"]
     assert "previous_member_epoch" in printed
     assert "stuck" in printed or "churn" in printed
 
 
+@pytest.mark.slow
 def test_views_show_the_groups(ran_with_spark):
     ((_, printed),) = ran_with_spark["test: views"]
     assert re.search(r"\bstuck\|Reconciling\|", printed)
@@ -212,21 +251,24 @@ def test_python_that_needs_a_workspace_imports_what_there_is():
             exec("\n".join(imports), {})  # noqa: S102 - our own page
 
 
+@pytest.mark.slow
 def test_report_writes_a_page(clone, ran):
     ((code, printed),) = ran[block("test: report")]
     assert code == 0
-    assert re.fullmatch(r"out/report\.html: 10 groups, \d\.\d MB\n", printed)
+    assert re.fullmatch(r"out/report\.html: 9 groups, 1 deleted; \d\.\d MB\n", printed)
     page = (clone / "out" / "report.html").read_text(encoding="utf-8")
     assert "7 healthy · 1 deleted" in page
 
 
-def test_ci_example_fails_for_a_group_that_did_not_converge(clone, ran_with_spark):
-    ((code, printed),) = ran_with_spark["test: ci"]
+@pytest.mark.slow
+def test_ci_example_fails_for_a_group_that_did_not_converge(clone, ran):
+    ((code, printed),) = ran[block("test: ci")]
     assert code == 1
     assert [line for line in printed.splitlines() if "stuck" in line]
     assert {path.name for path in clone.glob("kip848.*")} == {"kip848.xml", "kip848.sarif", "kip848.md"}
 
 
+@pytest.mark.slow
 def test_an_expectation_of_ones_own_is_evaluated_beside_the_others(ran):
     ((_, printed),) = ran["kip848 check out --expectations DIR"]
     assert "expected at most 3 members, seen 4" in printed
@@ -243,13 +285,13 @@ def test_limits_of_the_diagnosis_can_be_read(tmp_path):
     (tmp_path / "mine.toml").write_text(block("test: limits of the diagnosis"))
     changes = load_limits(str(tmp_path / "mine.toml"))
     assert {each.pattern for each in changes} == {"everybody_left", "restart_loop", "storm"}
-    assert limits_of(changes, "batch-7").short_stays == 20
+    assert limits_of(changes, "batch-7")[Settings.short_stays] == 20
     assert limits_of(changes, "autoscaled-7").off == {"storm"}
 
 
 def test_the_silence_of_a_partition_can_be_read(tmp_path):
     (tmp_path / "mine.toml").write_text(block("test: less silence"))
-    assert limits_of(load_limits(str(tmp_path / "mine.toml")), "g").min_silence == 20_000
+    assert limits_of(load_limits(str(tmp_path / "mine.toml")), "g")[StallSettings.min_silence_seconds] == 20_000
 
 
 def test_the_limit_in_the_runbook_is_read(tmp_path):
@@ -257,6 +299,8 @@ def test_the_limit_in_the_runbook_is_read(tmp_path):
     assert load_settings(str(tmp_path / "mine.toml"))["operation_size"].limits["max_bytes"] == 10_485_760
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("ran")
 def test_the_message_is_what_a_webhook_gets(clone, monkeypatch):
     monkeypatch.chdir(clone)
     tables, limits = DuckTables("out"), load_settings("conf/audit-demo.toml")
@@ -271,24 +315,27 @@ def test_a_line_of_a_dump_is_read(spark, tmp_path):
     assert (record.group_id, record.epoch, record.offset) == ("stuck", 2, 11)
 
 
-def test_retention_says_what_it_would_remove(ran_with_spark):
-    ((code, printed),) = ran_with_spark["test: retention"]
+@pytest.mark.slow
+def test_retention_says_what_it_would_remove(ran):
+    ((code, printed),) = ran[block("test: retention")]
     assert code == 0
     assert "demo" in printed
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ran")
-def test_simulate_writes_a_log_and_its_truth(clone):
-    assert (clone / "simulated" / "truth").is_dir()
-
-
-@pytest.mark.usefixtures("ran")
-def test_simulate_writes_every_kind_of_groups(clone):
-    states = pq.read_table(clone / "every-kind" / "truth" / "group_state_timeline.parquet")
-    assert {*states["group_type"].to_pylist()} >= {"consumer", "share", "streams"}
+def test_simulate_writes_a_log(clone):
+    assert {each.name for each in (clone / "simulated").iterdir()} == {"log", "topics.json"}
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("ran")
+def test_simulate_writes_every_kind_of_groups(clone):
+    keys = pq.read_table(clone / "every-kind" / "log", columns=["key"])["key"].to_pylist()
+    assert all(any(kind in key for key in keys) for kind in (b"classic", b"connect", b"share", b"streams"))
+
+
+@pytest.mark.nightly
 def test_an_audit_makes_the_tables_of_the_pages_about_kinds(tmp_path):
     """The other tests make them without Spark. A second cluster in `out` is what the notebooks compare with."""
     clone = make_clone(tmp_path / "clone")

@@ -11,7 +11,7 @@ import cmarkgfm
 import pytest
 
 from kip848_records.cli import _parser
-from tests.docs.pages import DOCS, README, ROOT, commands, examples, pages
+from tests.docs.pages import DOCS, HOME_OF_THE_ACCOUNT, README, ROOT, commands, examples, pages
 from tests.docs.reference import reference
 
 TESTS = Path(__file__).parents[1]
@@ -58,10 +58,9 @@ def test_links_and_pictures_lead_somewhere(page):
     assert not broken
 
 
-@pytest.mark.parametrize("page", pages(), ids=name)
+# The reference is made of code that has tests of its own.
+@pytest.mark.parametrize("page", [page for page in pages() if page.parent != DOCS / "reference"], ids=name)
 def test_every_example_says_how_it_is_tested(page):
-    if page.parent == DOCS / "reference":
-        return  # made of code that has tests of its own
     bare = [each.text for each in examples(page) if each.language in CODE and not MARK.match(each.mark)]
     assert not bare, f"{name(page)}: put one of the comments of tests/docs/pages.py above these examples"
 
@@ -93,6 +92,7 @@ def site(tmp_path_factory):
     return folder / "site"
 
 
+@pytest.mark.slow
 def test_the_site_has_every_page_in_its_menu(site):
     menu = (site / "index.html").read_text(encoding="utf-8")
     for page in sorted({*DOCS.rglob("*.md")} - {DOCS / "index.md"}):
@@ -101,6 +101,7 @@ def test_the_site_has_every_page_in_its_menu(site):
         assert f'<a href="./{made}" class="md-nav__link' in menu, f"{name(page)} is not in the nav of zensical.toml"
 
 
+@pytest.mark.slow
 def test_links_of_the_site_lead_somewhere_and_load_nothing_from_elsewhere(site):
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
@@ -111,10 +112,13 @@ def test_links_of_the_site_lead_somewhere_and_load_nothing_from_elsewhere(site):
             assert f'id="{link[1]}"' in target.read_text(encoding="utf-8"), (page.name, link)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("home", [".", "home"])
 def test_what_a_machine_without_a_network_gets_is_unpacked_where_it_belongs(tmp_path, home):
     """Also if it is unpacked in the home folder, and if an older folder of jars is there."""
     blocks = [each.text for each in examples(DOCS / "install.md") if "kip848-offline.tgz" in each.text]
+    assert all(HOME_OF_THE_ACCOUNT in block for block in blocks)
+    blocks = [block.replace(HOME_OF_THE_ACCOUNT, "$HOME") for block in blocks]
     pack, unpack = ("\n".join(re.findall(r"^(?:tar|mv) .*", block, re.MULTILINE)) for block in blocks)
     for jar in ("from/home/.ivy2.5.2/jars/new.jar", f"to/{home}/.ivy2.5.2/jars/old.jar", "from/packages/a.whl"):
         (tmp_path / jar).parent.mkdir(parents=True)

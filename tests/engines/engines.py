@@ -95,6 +95,19 @@ def odd(batches):
     yield
 
 
+def refused_at_length(batches):
+    """Fail in the first batch with more text than a pipe holds."""
+    next(iter(batches))
+    raise InputError("x" * 1_000_000, "hint")
+    yield
+
+
+def truncated(batches):
+    next(iter(batches))
+    os.kill(os.getpid(), signal.SIGBUS)
+    yield
+
+
 def killed(batches):
     next(iter(batches))
     os.kill(os.getpid(), signal.SIGKILL)
@@ -106,17 +119,26 @@ def printing(batches):
     return named(batches)
 
 
+BEGUN = "KIP848_TESTS_BEGUN"
+"""The variable that names the folder in which work that takes long makes a file when it begins."""
+
+
+def begin(batches):
+    next(iter(batches))
+    Path(os.environ[BEGUN], str(os.getpid())).touch()
+
+
 def slow(batches):
     """Sleep in the first batch."""
-    next(iter(batches))
-    time.sleep(60)
+    begin(batches)
+    time.sleep(600)
     yield from ()
 
 
 def busy(batches):
     """Count, as a replay of one large group does."""
-    next(iter(batches))
-    until = time.monotonic() + 60
+    begin(batches)
+    until = time.monotonic() + 600
     while time.monotonic() < until:
         pass
     yield from ()

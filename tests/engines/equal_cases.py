@@ -8,6 +8,7 @@ from base64 import b64encode
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
+from pathlib import Path
 
 import deltalake
 import pyarrow as pa
@@ -17,16 +18,29 @@ import pyarrow.parquet as pq
 from kip848_records.log.runs import EndOffset
 from kip848_records.pipeline.names import read_topics_file
 from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
-from kip848_records.replay.diagnosis.settings import ENABLED
+from kip848_records.replay.diagnosis.limits import ENABLED
 from kip848_records.simulate import Simulation, simulate
+from kip848_records.simulate.partition_log import KAFKA_ROWS
 from kip848_records.specs.log_columns import TOPIC
+from tests import classic_log, reported
 from tests.audits import WITH_RECORD_TABLES
+from tests.cli.test_assignments import STORIES
 from tests.commits_of_a_broker import SILENCE, options_of
 from tests.fuzz_cases import CASES
 from tests.log.damaged_segments import damaged_segments
 from tests.protocol.samples import vector_records
 from tests.protocol.segment_writer import Record, write_batch, write_marker
 
+MILLIS = pa.timestamp("ms", "UTC")
+ASSIGNMENTS = ("endless", "ready", "unread", "no-topic", "stays-behind", "one-url", "no-json")
+"""Stories of reasons that stand in assignments."""
+REPORTED = (
+    "commits-of-minus-one",
+    "commits-with-a-retention",
+    "delete-offsets-of-a-live-group",
+    "subscribe-and-assign",
+    "partition-stalls-until-the-next-rebalance",
+)
 EVERYTHING = {"offset_commits": True, "record_tables": True}
 EPOCH, COMMIT = b"\0\3\0\1g", b"\0\1\0\1g\0\1t\0\0\0\0"
 
@@ -70,6 +84,7 @@ def of_every_kind(folder, captures):
     for partition, damage in enumerate(("crc", "large length", "cut"), start=10):
         segment_file(folder / "segments", partition, damaged[damage])
     segment_file(folder / "segments", 13, b"garbage " * 20)
+    segment_file(folder / "segments", 16)
     rows = kafka_rows(captures).filter(pc.field("partition") != 2)  # half of all rows: few are enough
     connect, of_kinds, streams = kinds(captures)
     (folder / "parquet").mkdir()
@@ -106,128 +121,182 @@ def capture(name, **options):
     return made
 
 
-def simulated(shape, *, copies=False):
-    """A simulated log, or three copies of it: the first third, all but the beginning, and what was compacted of all."""
-
-    def made(folder, _):
-        log = simulate(shape, folder / "simulated").log
-        topics = read_topics_file(str(folder / "simulated" / "topics.json"))
-        options = {"sources": (str(log),), "topics": topics, **EVERYTHING}
-        if copies:
-            compacted = simulate(replace(shape, compacted=True, delete_retention_ms=60_000), folder / "compacted").log
-            options["sources"] = (*parts(log, folder), str(compacted))
-        return options
-
-    return made
-
-
-def parts(log, folder):
-    for name, kept in (("early", lambda at, end: at < end / 3), ("late", lambda at, end: at > end / 5)):
-        (folder / name).mkdir()
-        for file in log.glob("*.parquet"):
-            rows = pq.read_table(file)
-            end = pc.max(rows["offset"]).as_py()
-            wanted = [kept(offset, end) for offset in rows["offset"].to_pylist()]
-            pq.write_table(rows.filter(pa.array(wanted)), folder / name / file.name)
-        yield str(folder / name)
-
-
+CAPTURES = ("kafka-4.0.0-zstd", "kafka-4.3.1", WITH_RECORD_TABLES, "kafka-4.4.0-coordinator", "lost-segment")
 SHAPE = Simulation(groups=6, members=4, hours=0.2, happening_s=20, partitions=2, commit_interval_ms=20_000)
 KINDS = replace(SHAPE, groups=2, classic_groups=3, connect_groups=3, share_groups=3, streams_groups=3, seed=3)
+COMPACTED = {"compacted": True, "delete_retention_ms": 60_000}
+SHAPES = (
+    SHAPE,
+    replace(SHAPE, release="4.0", **COMPACTED),
+    replace(SHAPE, compacted=True, delete_retention_ms=0),
+    replace(SHAPE, largest=16, recreations_per_hour=20),
+    KINDS,
+    replace(KINDS, **COMPACTED),
+)
 
 
-def brokers(folder, captures):
+def copy_segments(segments, folder, first):
+    """Copy the segments of a log to the partitions from one on."""
+    for partition in segments.iterdir():
+        number = int(partition.name.rpartition("-")[2])
+        shutil.copytree(partition, folder / f"{TOPIC}-{first + number}", dirs_exist_ok=True)
+
+
+def segments_of_all(folder, captures):
+    """One copy, whose partitions are those of all captures, and damaged, odd and random files."""
+    log, topics = folder / "log", {}
+    for nth, name in enumerate(CAPTURES):
+        copy_segments(captures / name / "segments", log, 100 * nth)
+        topics |= read_topics_file(str(captures / name / "topics.json"))
+    for partition, segment in enumerate(damaged_segments(captures)[0].values(), start=600):
+        segment_file(log, partition, segment)
+    for partition in range(700, 760):
+        # The inputs of `make fuzz`.
+        case = CASES["segments"](random.Random(f"audits/{partition}"))  # noqa: S311 - not for secrets
+        segment_file(log, partition, *case.items)
+    return {"sources": (str(log),), "topics": topics, "captured_at": datetime(2100, 1, 1, tzinfo=UTC)}
+
+
+def dump_of_all(folder, captures):
+    """One dump, whose partitions are those of simulated logs, of groups of other kinds, and of random records."""
+    logs = [simulated(shape, folder / str(nth)) for nth, shape in enumerate(SHAPES)]
+    logs += [(rows, {}) for rows in kinds(captures)]
+    logs += [(vectors(release), {}) for release in ("3.5.2", "4.4.0")]
+    logs.append((random_records(), {}))
+    pq.write_table(concatenated([rows for rows, _ in logs]), folder / "log.parquet")
+    topics = {topic: name for _, named in logs for topic, name in named.items()}
+    return {"sources": (str(folder / "log.parquet"),), "topics": topics, **EVERYTHING}
+
+
+def copies_of_all(folder, captures):
+    """Several copies: data folders of brokers, parts of a simulated log, and what public reports describe."""
+    brokers = brokers_of(folder / "brokers", captures)
+    damaged = damaged_segments(captures)[0]
+    for partition, segment in enumerate(damaged.values(), start=100):
+        segment_file(brokers[0], partition, segment)
+        segment_file(brokers[1], partition, damaged["compacted" if partition % 2 else "whole"])
+    write_transactions(brokers)
+    fields = commits(folder / "commits")
+    copy_segments(folder / "commits" / "segments", brokers[0], 400)
+    log, topics = simulated(KINDS, folder / "simulated")
+    compacted, _ = simulated(replace(KINDS, **COMPACTED), folder / "compacted")
+    parts = [part(log, lambda at, end: at < end / 3), part(log, lambda at, end: at > end / 5), compacted]
+    sources = [str(folder / "brokers")]
+    for nth, found in enumerate(parts):
+        pq.write_table(moved(found, 500), folder / f"part {nth}.parquet")
+        sources.append(str(folder / f"part {nth}.parquet"))
+    topics |= fields["topics"]
+    for nth, name in enumerate(REPORTED, start=6):
+        file, named = reported_rows(folder, name, 100 * nth)
+        sources.append(str(file))
+        topics |= named
+    written = [classic_log.rows(*STORIES[name], group=name, partition=2000 + n) for n, name in enumerate(ASSIGNMENTS)]
+    pq.write_table(pa.Table.from_pylist([*chain.from_iterable(written)], KAFKA_ROWS), folder / "assignments.parquet")
+    sources.append(str(folder / "assignments.parquet"))
+    return {**fields, "sources": tuple(sources), "topics": topics, **EVERYTHING}
+
+
+def concatenated(logs):
+    """The rows of several logs, each with partitions of its own."""
+    parts = [moved(with_times(rows), 100 * nth) for nth, rows in enumerate(logs)]
+    return pa.concat_tables(parts, promote_options="default")
+
+
+def with_times(rows):
+    """The rows, whose timestamps are no numbers of milliseconds."""
+    place = rows.schema.get_field_index("timestamp")
+    times = rows["timestamp"] if pa.types.is_timestamp(rows["timestamp"].type) else rows["timestamp"].cast(MILLIS)
+    return rows.set_column(place, "timestamp", times.cast(pa.timestamp("us", "UTC")))
+
+
+def simulated(shape, folder):
+    """The rows of a simulated log, and the names of its topics."""
+    log = simulate(shape, folder).log
+    rows = pa.concat_tables([pq.read_table(file) for file in sorted(log.glob("*.parquet"))])
+    return rows, read_topics_file(str(folder / "topics.json"))
+
+
+def part(rows, kept):
+    """Those rows of each partition that are kept, by their offset and the last one."""
+    last = dict(zip(*rows.group_by("partition").aggregate([("offset", "max")]).to_pydict().values(), strict=True))
+    places = zip(rows["partition"].to_pylist(), rows["offset"].to_pylist(), strict=True)
+    return rows.filter(pa.array([kept(offset, last[partition]) for partition, offset in places]))
+
+
+def brokers_of(folder, captures):
     """Data folders of three brokers: whole, behind, and damaged."""
-    segments = captures / "kafka-4.3.1" / "segments"
-    for name in ("1 whole", "2 [behind]", "3 damaged"):
-        shutil.copytree(segments, folder / "brokers" / name)
-    for file in (folder / "brokers" / "2 [behind]").rglob("*.log"):
+    whole, behind, damaged = (folder / name for name in ("1 whole", "2 [behind]", "3 damaged"))
+    for each in (whole, behind, damaged):
+        shutil.copytree(captures / "kafka-4.3.1" / "segments", each)
+    for file in behind.rglob("*.log"):
         content = file.read_bytes()
         file.write_bytes(content[: len(content) * 2 // 3])
-    for file in (folder / "brokers" / "3 damaged").rglob("*.log"):
+    for file in damaged.rglob("*.log"):
         content = bytearray(file.read_bytes())
         content[len(content) // 2 :: 9973] = b"\xff" * len(content[len(content) // 2 :: 9973])
         file.write_bytes(content)
-    return {"sources": (str(folder / "brokers"),)}
+    return whole, behind, damaged
 
 
-def damaged_files(folder, captures):
-    for partition, segment in enumerate(damaged_segments(captures)[0].values()):
-        segment_file(folder / "log", partition, segment)
-    return {"sources": (str(folder / "log"),), **EVERYTHING}
+def write_transactions(copies):
+    """What one copy shows as open, another shows as aborted, and a third does not reach; others have no marker.
 
-
-def damaged_and_whole(folder, captures):
-    segments = damaged_segments(captures)[0]
-    for partition, segment in enumerate(segments.values()):
-        segment_file(folder / "damaged", partition, segment)
-        segment_file(folder / "other", partition, segments["compacted" if partition % 2 else "whole"])
-    return {"sources": (str(folder / "damaged"), str(folder / "other"))}
-
-
-def transactions(folder, _):
-    """What one copy shows as open, another shows as aborted, and a third does not reach."""
+    One may have its marker among bytes that cannot be read.
+    """
     within = write_batch([Record(0, 1000, COMMIT, b"\0\3")], producer_id=5, transactional=True)
     group = write_batch([Record(2, 1003, EPOCH, b"\0\0\0\0\0\1\0")])
-    for name, batches in {"a": [within], "b": [within, write_marker(1, 5, "abort"), group], "c": [group]}.items():
-        segment_file(folder / "in" / name, 0, *batches)
-    return {"sources": (str(folder / "in"),), "offset_commits": True}
-
-
-def open_transactions(folder, _):
-    """Two producers have no marker, and a third may have one among bytes that cannot be read."""
-    ended = [
-        write_batch([Record(0, 1000, COMMIT, b"\0\3")], producer_id=5, transactional=True),
-        write_marker(1, 5, "commit"),
-    ]
+    for folder, batches in zip(copies, ([within], [within, write_marker(1, 5, "abort"), group], [group]), strict=True):
+        segment_file(folder, 300, *batches)
+    ended = [within, write_marker(1, 5, "commit")]
     opened = [
         write_batch([Record(2 + each, 1002 + each, COMMIT, b"\0\3")], producer_id=5 + each, transactional=True)
         for each in range(2)
     ]
-    group = write_batch([Record(4, 1005, EPOCH, b"\0\0\0\0\0\1\0")])
-    segment_file(folder / "log", 0, *ended, *opened, group)
-    segment_file(folder / "log", 1, *ended, opened[0], b"\xff" * 200)
-    return {"sources": (str(folder / "log"),), "offset_commits": True}
+    segment_file(copies[0], 301, *ended, *opened, write_batch([Record(4, 1005, EPOCH, b"\0\0\0\0\0\1\0")]))
+    segment_file(copies[0], 302, *ended, opened[0], b"\xff" * 200)
 
 
-def commits(folder, _):
+def commits(folder):
     """One partition is where its topic ends, another behind it, one beyond it."""
+    folder.mkdir()
     places = [("t-skew", 3, 184), ("t-orders", 3, 900), ("t-again", 0, 1)]
     given = tuple(EndOffset(*place, None, end, 1_795_780_250_000) for *place, end in places)
     return options_of(folder, SILENCE) | {"end_offsets": given}
 
 
-def vectors(release, dialect):
-    def made(folder, _):
-        rows = [
-            {"key": key, "value": value, "partition": 0, "offset": offset, "timestamp": 1_700_000_000_000 + offset}
-            for offset, (key, value) in enumerate(vector_records(release))
-        ]
-        pq.write_table(pa.Table.from_pylist(rows), folder / "log.parquet")
-        return {"sources": (str(folder / "log.parquet"),), "dialect": dialect, **EVERYTHING}
-
-    return made
+def reported_rows(folder, name, first):
+    """The file of a log that was made after a public report, and the names of its topics."""
+    options = reported.options_of(name, folder)
+    file = Path(*options["sources"])
+    rows = map(json.loads, file.read_text().splitlines())
+    file.write_text("".join(f"{json.dumps(row | {'partition': row['partition'] + first})}\n" for row in rows))
+    return file, options["topics"]
 
 
-def random_segments(folder, _):
-    """Whole, odd and damaged batches, a file for each: the inputs of `make fuzz`."""
-    for partition in range(60):
-        case = CASES["segments"](random.Random(f"audits/{partition}"))  # noqa: S311 - not for secrets
-        segment_file(folder / "log", partition, *case.items)
-    return {"sources": (str(folder / "log"),), **EVERYTHING}
-
-
-def random_records(folder, _):
-    """Keys and values that are right, of other versions, or damaged; those of a case are one partition."""
+def rows_of(records):
+    """Rows of a dump: of each partition its keys and values, in order."""
     rows = [
         {"key": key, "value": value, "partition": partition, "offset": offset, "timestamp": 1_700_000_000_000 + offset}
-        for partition in range(40)
-        for offset, (key, value) in enumerate(
-            CASES["records"](random.Random(f"audits/{partition}")).items  # noqa: S311 - not for secrets
-        )
+        for partition, items in enumerate(records)
+        for offset, (key, value) in enumerate(items)
     ]
-    pq.write_table(pa.Table.from_pylist(rows), folder / "log.parquet")
-    return {"sources": (str(folder / "log.parquet"),), **EVERYTHING}
+    types = {"key": pa.binary(), "value": pa.binary(), "partition": pa.int32(), "offset": pa.int64()}
+    return pa.Table.from_pylist(rows, pa.schema([*types.items(), ("timestamp", pa.int64())]))
+
+
+def vectors(release):
+    return rows_of([vector_records(release)])
+
+
+def random_records():
+    """Keys and values that are right, of other versions, or damaged; those of a case are one partition."""
+    dice = (random.Random(f"audits/{partition}") for partition in range(40))  # noqa: S311 - not for secrets
+    return rows_of([CASES["records"](each).items for each in dice])
+
+
+def early_vectors(folder, _):
+    pq.write_table(vectors("3.5.2"), folder / "log.parquet")
+    return {"sources": (str(folder / "log.parquet"),), "dialect": "auto", **EVERYTHING}
 
 
 def empty(folder, _):
@@ -287,46 +356,15 @@ def early(_, captures):
     return {**capture("kafka-4.3.1")(_, captures), "captured_at": datetime(2020, 1, 1, tzinfo=UTC)}
 
 
-def kinds_dump(number):
-    def made(folder, captures):
-        pq.write_table(kinds(captures)[number], folder / "log.parquet")
-        return {"sources": (str(folder / "log.parquet"),), **EVERYTHING}
-
-    return made
-
-
-QUICK = {"sources of every kind": of_every_kind}
-"""`make test` compares these; the others are slow."""
-
 AUDITS = {
-    **{
-        f"{name}{' with everything' if options else ''}": capture(name, **options)
-        for name in ("kafka-4.0.0-zstd", "kafka-4.3.1", WITH_RECORD_TABLES, "kafka-4.4.0-coordinator", "lost-segment")
-        for options in ({}, EVERYTHING)
-    },
-    "data folders of brokers": brokers,
-    "damaged files": damaged_files,
-    "damaged files and others": damaged_and_whole,
-    "commits": commits,
-    "transactions": transactions,
-    "open transactions": open_transactions,
-    "connect": kinds_dump(0),
-    "kinds": kinds_dump(1),
-    "streams that are not ready": kinds_dump(2),
-    "simulated": simulated(SHAPE),
-    "simulated by 4.0, compacted": simulated(replace(SHAPE, release="4.0", compacted=True, delete_retention_ms=60_000)),
-    "simulated without tombstones": simulated(replace(SHAPE, compacted=True, delete_retention_ms=0)),
-    "simulated with large groups": simulated(replace(SHAPE, largest=16, recreations_per_hour=20)),
-    "simulated kinds": simulated(KINDS),
-    "simulated kinds, compacted": simulated(replace(KINDS, compacted=True, delete_retention_ms=60_000)),
-    "copies of simulated kinds": simulated(KINDS, copies=True),
-    "3.5.2, auto": vectors("3.5.2", "auto"),
-    "3.7.2, auto": vectors("3.7.2", "auto"),
-    "4.4.0, auto": vectors("4.4.0", "auto"),
-    "3.5.2 as Kafka's": vectors("3.5.2", "kafka"),
-    "random segments": random_segments,
-    "random records": random_records,
+    "segments of all captures": segments_of_all,
+    "an early dialect, auto": early_vectors,
     "nothing, which is allowed": lambda folder, _: empty(folder, _) | {"allow_empty": True},
+}
+
+LARGE_AUDITS = {
+    "a dump of all logs": dump_of_all,
+    "copies": copies_of_all,
 }
 
 ERRORS = {
@@ -344,5 +382,4 @@ ERRORS = {
     "a cluster without a name": lambda _, captures: capture("kafka-4.3.1")(_, captures) | {"cluster": ""},
     "a dialect that does not exist": lambda _, captures: capture("kafka-4.3.1")(_, captures) | {"dialect": "none"},
     "a format that does not fit": lambda _, captures: capture("kafka-4.3.1")(_, captures) | {"source_format": "json"},
-    "a checkpoint": lambda _, captures: capture("kafka-4.3.1")(_, captures) | {"checkpoint": "/tmp/x"},  # noqa: S108
 }

@@ -12,8 +12,8 @@ from kip848_records.tables.location import schema_place
 URL = "kafka://broker:9092/__consumer_offsets"
 
 
-def work(*copies, out="out", size=500_000, live=None, checkpoint=None):
-    return Work(copies, out, lambda: size, live, checkpoint)
+def work(*copies, out="out", size=500_000, live=None):
+    return Work(copies, out, lambda: size, live)
 
 
 def chosen(named, of, environment=None, *, has_spark=True):
@@ -57,7 +57,6 @@ def test_what_takes_hours_is_not_rebuilt_unasked(named, has_spark):
 @pytest.mark.parametrize(
     ("of", "environment", "reason"),
     [
-        (work(live=URL), {}, "it reads live topics"),
         (work("copy", out=schema_place("main", "kafka")), {}, "it writes tables in catalogs"),
         (work("copy"), {"PYSPARK_GATEWAY_PORT": "1"}, "a session is there, as PYSPARK_GATEWAY_PORT shows"),
         (work("copy"), {"SPARK_REMOTE": "sc://x"}, "a session is there, as SPARK_REMOTE shows"),
@@ -80,6 +79,13 @@ def test_a_path_with_its_scheme_is_on_this_machine_whatever_is_set():
     assert chosen(None, work("file:/copy", out="file:///out"), {"HADOOP_CONF_DIR": "/x"}).engine == "embedded"
 
 
+def test_a_live_topic_into_a_folder_of_this_machine():
+    choice = chosen(None, work(live=URL))
+    assert (choice.engine, choice.reason) == ("embedded", "a live topic, into files of this machine")
+    assert chosen(None, work(live=URL, out="s3a://b/out")).engine == "spark"
+    assert chosen(None, work(live=URL), {"PYSPARK_GATEWAY_PORT": "1"}).engine == "spark"
+
+
 @pytest.mark.parametrize("environment", [{}, {"PYSPARK_GATEWAY_PORT": "1"}, {"HADOOP_CONF_DIR": "/x"}])
 @pytest.mark.parametrize("engine", ["embedded", "spark"])
 def test_the_named_one(engine, environment):
@@ -89,12 +95,6 @@ def test_the_named_one(engine, environment):
 @pytest.mark.parametrize(
     ("of", "says"),
     [
-        (work(live=URL), f"the embedded engine reads copies, and {URL} is a live topic"),
-        (work(live=URL, checkpoint="c"), f"the embedded engine reads copies, and {URL} is a live topic"),
-        (
-            work("copy", checkpoint="c"),
-            "the embedded engine has no streams, so --checkpoint c is not for it",
-        ),
         (
             work("copy", out=schema_place("main", "kafka")),
             "the embedded engine does not write tables in a catalog, such as main.kafka",
@@ -116,6 +116,7 @@ def test_the_embedded_engine_for_what_only_spark_can_do(of, says):
     assert error.value.hint.startswith("omit --engine")
 
 
+@pytest.mark.process
 def test_the_choice_imports_nothing_that_takes_long():
     code = (
         "import sys; import kip848_records.engines.choice; "

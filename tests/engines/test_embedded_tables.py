@@ -135,6 +135,7 @@ class TestLock:
 
 
 class TestDisks:
+    @pytest.mark.process
     def test_no_space_for_a_table(self, tmp_path):
         with small_disk(tmp_path / "disk", size="4m") as disk:
             engine = EmbeddedEngine(f"{disk}/out")
@@ -149,6 +150,7 @@ class TestDisks:
             assert engine.version(SPEC.name) == 0
             assert not (disk / "out" / "_staging").exists()
 
+    @pytest.mark.process
     def test_a_writer_says_once_that_there_is_no_space(self, tmp_path):
         """Python would report a failure of its own when it collects a writer that tries again."""
         with small_disk(tmp_path / "disk") as disk:
@@ -161,6 +163,7 @@ class TestDisks:
             del rows
             gc.collect()
 
+    @pytest.mark.process
     def test_no_space_for_scratch_rows(self, tmp_path):
         with small_disk(tmp_path / "disk", size="2m") as disk:
             engine = EmbeddedEngine(f"{disk}/out")
@@ -170,6 +173,7 @@ class TestDisks:
                 engine.materialize(some, "much")
             assert not (disk / "out" / "_staging").exists()
 
+    @pytest.mark.process
     def test_a_folder_that_cannot_be_written(self, tmp_path):
         with small_disk(tmp_path / "disk", options=",ro") as disk:
             engine = EmbeddedEngine(f"{disk}/out")
@@ -181,6 +185,7 @@ class TestDisks:
             ):
                 pytest.fail("it is locked")
 
+    @pytest.mark.process
     def test_a_folder_in_which_nothing_can_be_made(self, tmp_path):
         with small_disk(tmp_path / "disk", options=",ro") as disk:
             engine = EmbeddedEngine(str(disk))

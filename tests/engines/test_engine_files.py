@@ -5,6 +5,7 @@ import gzip
 import os
 import zlib
 from datetime import date, datetime
+from time import process_time
 from zoneinfo import ZoneInfo
 
 import deltalake
@@ -239,6 +240,26 @@ def test_lines_that_are_longer_than_what_is_read_at_once(tmp_path, monkeypatch):
     for size in range(1, len(text) + 1):
         monkeypatch.setattr(module, "_CHUNK", size)
         assert lines(EmbeddedEngine(), tmp_path / "x.json") == [b"one", b"two", b"", b"three and more", b"", b"four"]
+
+
+def test_a_line_of_many_chunks_is_read_in_linear_time(tmp_path, monkeypatch):
+    from kip848_records.engines.embedded import lines as module  # noqa: PLC0415
+
+    monkeypatch.setattr(module, "_CHUNK", 8)
+    (tmp_path / "x.json").write_bytes(b"x" * 800_000)
+    begun = process_time()
+    (line,) = lines(EmbeddedEngine(), tmp_path / "x.json")
+    assert len(line) == 800_000
+    assert process_time() - begun < 3
+
+
+def test_a_line_that_is_too_long_is_refused(tmp_path, monkeypatch):
+    from kip848_records.engines.embedded import lines as module  # noqa: PLC0415
+
+    monkeypatch.setattr(module, "_LONGEST", 99)
+    (tmp_path / "x.json").write_bytes(b"x" * 100)
+    with pytest.raises(EngineError, match=r"x.json has a line of about 2 GiB; write one JSON object a line"):
+        lines(EmbeddedEngine(), tmp_path / "x.json")
 
 
 @pytest.mark.parametrize("ending", [".lz4", ".snappy"])

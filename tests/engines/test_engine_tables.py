@@ -197,6 +197,7 @@ class TestBothEngines:
             logs.append(engines.described_by_log(DeltaTable(out / name)))
         assert logs[0] == logs[1]
 
+    @pytest.mark.spark
     def test_one_engine_goes_on_where_the_other_ended(self, new, tmp_path):
         others = {engines.SPARK: engines.EMBEDDED, engines.EMBEDDED: engines.SPARK}
         for number, kind in enumerate([engines.SPARK, engines.EMBEDDED, engines.SPARK]):

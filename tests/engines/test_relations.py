@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from kip848_records.engines.embedded import relations
+from kip848_records.engines.embedded.tagged_rows import TaggedRows
 from kip848_records.errors import InputError
 from tests.engines import engines
 from tests.equal_rows import Rows
@@ -171,6 +172,15 @@ def test_what_was_observed_is_known_without_the_scratch_folder(tmp_path, monkeyp
         observed, found = engine.observed(engine.sql("SELECT n FROM {rows}", rows=engine.relation(ROWS)), "sum(n)")
         assert sum(batch.num_rows for batch in observed.batches()) == 6
     assert found() == 21
+
+
+def test_rows_of_a_table_of_which_some_are_in_a_file(tmp_path):
+    rows = TaggedRows(lambda: tmp_path, in_memory=20_000)
+    for table in "abaaaa":
+        rows.add(table, pa.RecordBatch.from_pydict({"n": [*range(1000)]}))
+    found = {table: sum(batch.num_rows for batch in each.batches()) for table, each in rows.end().items()}
+    assert found == {"a": 5000, "b": 1000}
+    assert [file.name for file in tmp_path.iterdir()] == ["a.parquet"]
 
 
 def test_an_error_of_a_function(engine, rows):

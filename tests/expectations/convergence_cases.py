@@ -14,7 +14,7 @@ from tests.expectations.logs import (
     where,
 )
 from tests.expectations.stories import away, churn, crowd, deserted, one, two
-from tests.simulate.scenario import Scenario
+from tests.simulator.scenario import Scenario
 
 STUCK = {"revoke_ms": None}
 
@@ -343,8 +343,8 @@ CASES = [
         "superseded_epochs",
         "crowd",
         VIOLATION,
-        lambda g: told(crowd(g, 6)),
-        ("- - @- warn: expected at most 50 % of epochs to be superseded, seen 5 of 6",),
+        lambda g: told(crowd(g, 5)),
+        ("- - @- warn: expected at most 50 % of epochs to be superseded, seen 4 of 5",),
     ),
     Case("superseded_epochs", "in turn", PASS, lambda g: told(churn(g, 3))),
     Case(

@@ -5,22 +5,27 @@ from datetime import UTC, datetime
 
 from kip848_records.check import BlockerAdvice
 from kip848_records.expectations.results import Finding
-from kip848_records.expectations.sql import DETAIL, NAMES_BLOCKER, query
+from kip848_records.expectations.sql import ADVICE, DETAIL, NAMES_BLOCKER, query
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def evaluated(tables, expectation, setting, kept=100_000, cluster=None):
-    """All rows, also those that pass: each stands for itself."""
-    (run,) = tables.chosen_runs(cluster)
-    names = [name for name in (*DETAIL, NAMES_BLOCKER) if name != "message"]
-    columns = ", ".join(f"every.{name}" for name in names if name != NAMES_BLOCKER or NAMES_BLOCKER in expectation.text)
+def every_row(expectation):
+    """The expectation, of which each row is a finding, also those that pass."""
+    more = [name for name in (NAMES_BLOCKER, ADVICE) if name in expectation.text]
+    columns = ", ".join(f"every.{name}" for name in (*DETAIL, *more) if name != "message")
     # What passes is not told apart by a check: here it is a violation that says so.
     text = (  # of our own texts
         f"SELECT CASE WHEN every.verdict = 'pass' THEN 'violation' ELSE every.verdict END AS verdict, {columns}, "  # noqa: S608
         f"concat(every.verdict, '|', coalesce(every.message, '')) AS message FROM ({expectation.text}) AS every"
     )
-    text, parameters = query(replace(expectation, text=text), setting, kept)
+    return replace(expectation, text=text)
+
+
+def evaluated(tables, expectation, setting, kept=100_000, cluster=None):
+    """All rows, also those that pass: each stands for itself."""
+    (run,) = tables.chosen_runs(cluster)
+    text, parameters = query(every_row(expectation), setting, kept)
     rows = tables.rows(text, run.cluster, **parameters, captured_at=run.captured_at, dialect=run.dialect, now=NOW)
     found = [row._replace(verdict=row.message.split("|")[0], message=row.message.split("|", 1)[1]) for row in rows]
     advice = BlockerAdvice(tables)

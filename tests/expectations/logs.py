@@ -1,6 +1,6 @@
 """Small logs of one group each, and what befalls them: tampering, Kafka's cleaner, records that are lost.
 
-A record is a dict `offset, timestamp` (ms), `type, key, value`: as `tests.simulate.scenario.Capture` has them. A value
+A record is a dict `offset, timestamp` (ms), `type, key, value`: as `tests.simulator.scenario.Capture` has them. A value
 of bytes stands for itself.
 """
 
@@ -12,7 +12,7 @@ from kip848_records.expectations.results import Finding
 from kip848_records.simulate.broker.operation import Record
 from kip848_records.simulate.broker.releases import KAFKA_4_3
 from kip848_records.simulate.encoding import TOPIC, encode
-from tests.simulate.scenario import Scenario
+from tests.simulator.scenario import Scenario
 
 END = 1_900_000_000_000
 """When every story ends, and its log is copied: in ms since 1970."""

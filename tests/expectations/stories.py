@@ -1,7 +1,7 @@
 """What happens in the groups of the cases: members heartbeat every 5 s from when they joined."""
 
 from kip848_records.simulate.broker.releases import KAFKA_4_3
-from tests.simulate.scenario import Scenario
+from tests.simulator.scenario import Scenario
 
 
 def one(group_id, release=KAFKA_4_3, partitions=4, **options):

@@ -6,6 +6,7 @@ import pytest
 
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.files import Setting
+from kip848_records.expectations.patterns import _SENTENCES_OF_COMMITS
 from kip848_records.queries.duck import DuckTables
 from tests.expectations.evaluated import evaluated
 from tests.expectations.logs import PASS, UNKNOWN, VIOLATION
@@ -50,7 +51,7 @@ def found(tmp_path):
     def found(rule, limits=None, **tables):
         run = {"run": 1, "captured_at": END, "offset_commits": True}
         tables = {"commit_progress": [], "commit_jump": [], "open_transaction": [], "end_offset": []} | tables
-        write(tmp_path, "c", audit_runs=[run], group_state=[{"group_id": "g"}], **tables)
+        write(tmp_path, "c", audit_runs=[run], **{"group_state": [{"group_id": "g"}]} | tables)
         defaults = {name: limit.default for name, limit in RULES[rule].limits.items()}
         rows = evaluated(DuckTables(str(tmp_path)), RULES[rule], Setting("error", defaults | (limits or {})))
         return [(row.verdict, row.message) for row in rows]
@@ -65,9 +66,9 @@ def ago(**time):
 @pytest.mark.parametrize(
     ("columns", "verdict"),
     [
-        ({}, PASS),  # nothing shows that messages wait
+        ({}, UNKNOWN),  # nothing shows whether messages wait
         (AHEAD, VIOLATION),
-        (AHEAD | {"behind_since": ago(minutes=4)}, PASS),
+        (AHEAD | {"behind_since": ago(minutes=4)}, UNKNOWN),  # some may have waited for longer
         (AHEAD | {"longest_step_ms": 20 * 60_000 + 1}, PASS),  # it has stood still for so long before
         (AHEAD | {"member_rhythm_ms": 20 * 60_000 + 1}, PASS),
         (AHEAD | {"first_commit_at": START + timedelta(minutes=20, milliseconds=1)}, PASS),
@@ -75,7 +76,7 @@ def ago(**time):
         (AHEAD | {"rebalance_timeout_ms": 2 * 3_600_000}, PASS),
         (AHEAD | {"history": "left_censored", "advances": 0}, UNKNOWN),
         (AHEAD | {"last_advance_at": END + timedelta(seconds=1)}, UNKNOWN),  # a clock is wrong
-        ({"commits": 0, "last_offset": None, "advances": 0}, PASS),  # it may keep its offsets elsewhere
+        ({"commits": 0, "last_offset": None, "advances": 0}, UNKNOWN),  # it may keep its offsets elsewhere
     ],
 )
 def test_a_partition_of_which_another_group_has_read_more(found, columns, verdict):
@@ -89,7 +90,7 @@ def test_a_partition_of_which_another_group_has_read_more(found, columns, verdic
 
 
 @pytest.mark.parametrize(
-    ("earlier", "verdict"), [({}, PASS), ({"earlier_offset": 261, "earlier_at": ago(minutes=5)}, VIOLATION)]
+    ("earlier", "verdict"), [({}, UNKNOWN), ({"earlier_offset": 261, "earlier_at": ago(minutes=5)}, VIOLATION)]
 )
 def test_a_partition_whose_topic_ended_further_on(found, earlier, verdict):
     end = {"topic": "t", "partition": 3, "end_offset": 300, "asked_at": ago(seconds=1)} | earlier
@@ -190,6 +191,46 @@ def test_offsets_that_were_lost_at_once_are_told_once(found):
     ]
 
 
+def test_a_loss_that_was_judged_by_an_assumed_retention_says_so(found):
+    ((_, message),) = found("offsets_lost", commit_jump=[LOST | {"assumed_retention_ms": 7 * 86_400_000}])
+    assert message.endswith("260 was removed by a tool (assumed: brokers keep offsets for 7 d)")
+
+
+TROUBLE = {
+    "group_id": "g",
+    "partition": 0,
+    "severity": "warning",
+    "sentence": "It happened.",
+    "next_step": "Look.",
+    "first_seen": ago(minutes=9),
+    "last_seen": ago(minutes=5),
+    "is_present": True,
+}
+
+
+@pytest.mark.parametrize("pattern", _SENTENCES_OF_COMMITS)
+@pytest.mark.parametrize(
+    ("columns", "verdict"),
+    [
+        ({}, VIOLATION),
+        ({"is_present": False, "ended_at": ago(hours=1)}, VIOLATION),
+        ({"is_present": False, "ended_at": ago(days=1, seconds=1)}, PASS),
+        ({"severity": "info"}, PASS),
+        ({"pattern": "other"}, PASS),
+    ],
+)
+def test_a_pattern_that_only_commits_show(found, pattern, columns, verdict):
+    ((said, message),) = found(pattern, commit_progress=[OWNED], diagnosis=[TROUBLE | {"pattern": pattern} | columns])
+    assert said == verdict
+    if not columns:
+        assert message == "It happened. Look."
+
+
+def test_commits_of_which_some_are_missing_may_have_shown_a_pattern(found):
+    ((said, _),) = found("negative_offsets", commit_progress=[OWNED, OWNED | {"partition": 4, "history": "censored"}])
+    assert said == UNKNOWN
+
+
 BACK = LOST | {"kind": "back", "cause": None, "context": "no_members", "after_offset": 60, "amount": 200}
 LATE = {"owner": "member", "member_id": "old", "late_commits": 1, "acquired_offset": 1}
 
@@ -201,15 +242,16 @@ LATE = {"owner": "member", "member_id": "old", "late_commits": 1, "acquired_offs
         ({"context": "same_owner"}, [VIOLATION]),
         ({"jumped_at": ago(days=1, seconds=1)}, [PASS]),
         ({"jumped_at": None}, [UNKNOWN]),
-        ({"context": "previous_owner"}, []),  # nobody reads again
-        ({"context": "owner_change", "previous_member_id": "old"}, []),
+        ({"context": "previous_owner"}, [PASS]),  # nobody reads again
+        ({"context": "owner_change", "previous_member_id": "old"}, [PASS]),
         ({"context": "owner_change", "previous_member_id": "other"}, [VIOLATION]),
-        ({"kind": "lost"}, []),
-        ({"kind": "ahead"}, []),
+        ({"kind": "lost"}, [PASS]),
+        ({"kind": "ahead"}, [PASS]),
     ],
 )
 def test_offsets_that_went_back(found, columns, verdicts):
-    said = found("moved_back", commit_jump=[BACK | columns], commit_progress=[OWNED | LATE])
+    whole = [{"group_id": "g", "has_full_history": True}]
+    said = found("moved_back", commit_jump=[BACK | columns], commit_progress=[OWNED | LATE], group_state=whole)
     assert [verdict for verdict, _ in said] == verdicts
     if not columns:
         assert said[0][1] == (
@@ -285,3 +327,47 @@ def test_a_handover_after_which_messages_are_read_again(found, columns, limits, 
     assert said == verdict
     if verdict == VIOLATION:
         assert message == "expected at most 1000 offsets of t 3 to be read again, up to 2,500 offsets were, from old"
+
+
+@pytest.mark.parametrize("rule", ["offsets_lost", "moved_back", "moved_ahead"])
+@pytest.mark.parametrize(
+    ("state", "commits", "verdicts"),
+    [
+        ({"has_full_history": True}, {}, [PASS]),
+        ({"known_since": ago(days=1)}, {}, [PASS]),
+        # It may have happened before the log begins, where compaction hides it.
+        ({"known_since": ago(hours=23)}, {}, [UNKNOWN]),
+        ({}, {}, [UNKNOWN]),
+        ({"has_full_history": True}, {"commits": 0, "last_offset": None}, []),
+    ],
+)
+def test_a_group_passes_if_its_commits_were_looked_at(found, rule, state, commits, verdicts):
+    said = found(rule, commit_progress=[OWNED | commits], group_state=[{"group_id": "g"} | state])
+    assert [verdict for verdict, _ in said] == verdicts
+    if verdicts == [UNKNOWN]:
+        assert said[0][1] == "none is seen; its commits must be known for 1 d"
+
+
+@pytest.mark.parametrize(("lost", "verdict"), [({}, PASS), ({"first_lost_offset": 7}, UNKNOWN)])
+def test_a_partition_passes_if_no_transaction_is_open_in_it(found, lost, verdict):
+    ((said, _),) = found("hanging_transaction", partition_history=[{"is_base": True, **lost}])
+    assert said == verdict
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"commits": 0, "last_offset": None, "advances": 0}, ", and the group commits nothing"),
+        ({}, ", and the log does not show since when messages wait, if any do (--end-offsets)"),
+        ({"history": "left_censored", "advances": 0}, ", as far as the log shows"),
+    ],
+)
+def test_why_it_is_not_known_whether_a_partition_is_consumed(found, columns, reason):
+    ((said, message),) = found("owned_not_consumed", commit_progress=[OWNED | columns])
+    assert said == UNKNOWN
+    assert message.endswith(f"has not moved for 1 h{reason}")
+    assert "suspected" not in message
+
+
+def test_a_partition_that_a_transaction_blocks_is_no_case_of_the_other_expectation(found):
+    assert found("owned_not_consumed", commit_progress=[OWNED], open_transaction=[OPENED]) == []

@@ -6,7 +6,7 @@ from kip848_records.check import check
 from kip848_records.config import load_settings
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.queries.duck import DuckTables
-from tests.expectations.conftest import EARLY
+from tests.expectations.cases import EARLY
 from tests.expectations.early_cases import CASES, LOST
 from tests.expectations.logs import GARBAGE, UNKNOWN, VIOLATION, line
 

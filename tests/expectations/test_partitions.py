@@ -4,8 +4,8 @@ import pytest
 
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.files import Setting
+from kip848_records.protocol.group_partition import offsets_partition
 from kip848_records.queries.duck import DuckTables
-from kip848_records.simulate.broker.cluster import java_hash, offsets_partition
 from tests.expectations.evaluated import evaluated
 from tests.expectations.logs import PASS, UNKNOWN, VIOLATION
 from tests.made_tables import write
@@ -25,6 +25,15 @@ IDS = [
 GROUPS = [f"group-{number}" for number in range(40)]
 (RULE,) = (each for each in EXPECTATIONS if each.name == "group_in_its_partition")
 NOT_KNOWN = "how many partitions __consumer_offsets has is not known: set offsets_partitions"
+
+
+def java_hash(text):
+    """Java's `String.hashCode`, apart from what the package has: over UTF-16 code units, as an int32."""
+    units = text.encode("utf-16-be", "surrogatepass")
+    value = 0
+    for at in range(0, len(units), 2):
+        value = (31 * value + int.from_bytes(units[at : at + 2], "big")) & 0xFFFFFFFF
+    return value - (1 << 32) if value >= 1 << 31 else value
 
 
 @pytest.fixture

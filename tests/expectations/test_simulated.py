@@ -49,7 +49,9 @@ def results(tmp_path_factory):
     return {result.name: result for result in found.results}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(INVARIANTS))
+@pytest.mark.process
 def test_no_invariant_is_violated(results, name):
     result = results[name]
     assert not result.violations

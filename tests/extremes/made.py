@@ -6,7 +6,7 @@ whose rows are those of a scenario with other values in one column, in all colum
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -51,7 +51,7 @@ VALID: dict[str, tuple[str, ...]] = {
     "reason": ("worker_left", "delay"),
     "direction": ("upgrade", "downgrade"),
     "left_how": ("left", "upgraded", "group_deleted"),
-    "kind": ("two_owners", "record_not_loadable", "epoch_went_back", "revoked"),
+    "kind": ("two_owners", "record_not_loadable", "epoch_went_back", "revoked", "back", "ahead", "lost"),
     "record": ("ConsumerGroupPartitionMetadata", "ConsumerGroupMetadata"),
     "ended_by": ("next_generation", "emptied"),
     "transaction": ("none", "committed", "aborted"),
@@ -220,39 +220,65 @@ _MEASURES = (NumericType, TimestampType)
 """Of a group that is not stuck, only these vary alone: the reports say little about it."""
 
 
-def write(out: Path, every: int = 1) -> list[Group]:
-    """Write the tables; return the variants, which are groups of the cluster `VARIED`: `every` first of so many.
+def variants() -> list[Group]:
+    """Return the scenarios, and each with other values: groups with their own ids."""
+    return [*_variants()]
+
+
+def write(out: Path, groups: Sequence[Group]) -> None:
+    """Write the tables, with these variants as the groups of the cluster `VARIED`.
 
     Other clusters: one for each extreme value of `audit_runs`, of `partition_history` (all in one), and of the time of
     the capture; one whose groups are all deleted, and one without rows.
     """
-    groups = [*_variants()][::every]
-    rows: dict[str, list[Row]] = defaultdict(list)
+    rows = {name: _varied_rows(name, groups) for name in _TABLES}
     for name in _TABLES:
-        rows[name] += [row | {"cluster": VARIED} for row in _group_rows(name, groups)]
-        if name not in _OF_GROUPS and name not in {"audit_runs", "partition_history"}:
-            rows[name] += [row | {"cluster": VARIED} for row in _numbered(name, _single_rows(name))]
         for cluster in (PARTITIONS, *TIMES, DELETED):
             if cluster != DELETED or name != "group_state":
                 rows[name] += [row | {"cluster": cluster} for row in _group_rows(name, _scenarios())]
-    history = {
-        each.name: plain(each.name, from_arrow_type(each.type), is_open=True)
-        for each in TABLES["partition_history"].columns
-    }
-    rows["partition_history"] = [history | {"cluster": cluster} for cluster in (VARIED, DELETED, *TIMES)]
+    rows["partition_history"] += [_history() | {"cluster": cluster} for cluster in (DELETED, *TIMES)]
     rows["partition_history"] += [row | {"cluster": PARTITIONS} for row in _single_rows("partition_history")]
-    run = {each.name: plain(each.name, each.dataType, is_open=True) for each in spark_schema(TABLES["audit_runs"])}
-    run |= {"captured_at": CAPTURED, "table_versions": [(name, 0) for name in _TABLES]}
-    rows["audit_runs"] = [run | {"cluster": name} for name in (VARIED, PARTITIONS, EMPTY, DELETED)]
+    run = _run()
+    rows["audit_runs"] += [run | {"cluster": name} for name in (PARTITIONS, EMPTY, DELETED)]
     rows["audit_runs"] += [run | {"cluster": cluster, "captured_at": at} for cluster, at in TIMES.items()]
     varied = [run | row for row in _single_rows("audit_runs", run)]
     rows["audit_runs"] += [row | {"cluster": f"{RUNS} {nth}"} for nth, row in enumerate(varied)]
-    for name, spec in _TABLES.items():
-        schema = spec.schema
-        columns = [pa.array([row[each.name] for row in rows[name]], each.type) for each in schema]
-        table = pa.Table.from_arrays(columns, schema=schema)
-        deltalake.write_deltalake(str(out / name), table, partition_by=["cluster"])
-    return groups
+    for name in _TABLES:
+        deltalake.write_deltalake(str(out / name), _table(name, rows[name]), partition_by=["cluster"])
+
+
+def varied_tables(groups: Sequence[Group]) -> dict[str, pa.Table]:
+    """Return the tables of the cluster `VARIED`, with these variants as its groups."""
+    return {name: _table(name, _varied_rows(name, groups)) for name in _TABLES}
+
+
+def _varied_rows(name: str, groups: Sequence[Group]) -> list[Row]:
+    """Return the rows of a table in the cluster `VARIED`."""
+    if name == "audit_runs":
+        rows = [_run()]
+    elif name == "partition_history":
+        rows = [_history()]
+    elif name in _OF_GROUPS:
+        rows = [*_group_rows(name, groups)]
+    else:
+        rows = [*_numbered(name, _single_rows(name))]
+    return [row | {"cluster": VARIED} for row in rows]
+
+
+def _history() -> Row:
+    columns = TABLES["partition_history"].columns
+    return {each.name: plain(each.name, _type(each.type), is_open=True) for each in columns}
+
+
+def _run() -> Row:
+    run = {each.name: plain(each.name, each.dataType, is_open=True) for each in spark_schema(TABLES["audit_runs"])}
+    return run | {"captured_at": CAPTURED, "table_versions": [(name, 0) for name in _TABLES]}
+
+
+def _table(name: str, rows: Sequence[Row]) -> pa.Table:
+    schema = _TABLES[name].schema
+    columns = [pa.array([row[each.name] for row in rows], each.type) for each in schema]
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def _scenarios() -> list[Group]:
@@ -260,14 +286,11 @@ def _scenarios() -> list[Group]:
 
 
 def _variants() -> Iterator[Group]:
-    """Yield groups with their own ids: scenarios, and each with other values."""
     for of in _scenarios():
         tables = [name for name in _OF_GROUPS if _has(name, of)]
         columns = [(name, each) for name in tables for each in _TABLES[name].columns if _is_varied(name, each)]
         yield of
-        alone = [
-            (name, each) for name, each in columns if of.is_open or isinstance(from_arrow_type(each.type), _MEASURES)
-        ]
+        alone = [(name, each) for name, each in columns if of.is_open or isinstance(_type(each.type), _MEASURES)]
         changed = [{(name, each.name): value} for name, each in alone for value in _values(each)]
         changed += [*_everywhere(columns)]
         changed += [*_together(columns)]
@@ -295,7 +318,7 @@ def _together(columns: Iterable[tuple[str, Column]]) -> Iterator[dict[tuple[str,
     """Yield the values of all columns of a type, then of all columns: the first of each, the second of each ..."""
     by_type: dict[str, list[tuple[str, Column]]] = defaultdict(list)
     for name, each in columns:
-        by_type[type(from_arrow_type(each.type)).__name__].append((name, each))
+        by_type[type(_type(each.type)).__name__].append((name, each))
     for alike in (*by_type.values(), [*columns]):
         for nth in range(max(len(_values(each)) for _, each in alike)):
             yield {(name, each.name): _values(each)[nth % len(_values(each))] for name, each in alike}
@@ -329,6 +352,9 @@ def _group_rows(name: str, groups: Iterable[Group]) -> Iterator[Row]:
                 yield row
 
 
+_type = cache(from_arrow_type)
+
+
 def _has(table: str, group: Group) -> bool:
     return table not in _OF_KINDS or group.kind in _OF_KINDS[table]
 
@@ -337,7 +363,8 @@ def _is_varied(table: str, column: Column) -> bool:
     return column.name not in {"cluster", "group_id"} and (table, column.name) not in _FIXED
 
 
+@cache
 def _values(column: Column) -> list[Any]:
     """Return the values of a column; a column that is required is never null."""
-    found = values(column.name, from_arrow_type(column.type))
+    found = values(column.name, _type(column.type))
     return found[:-1] if column.required else found

@@ -63,6 +63,7 @@ def test_a_slip_would_be_seen(job, slip):
 
 @pytest.mark.not_everywhere  # no registry that CI reaches has the command; the fields of jobs are compared above
 @pytest.mark.parametrize("name", ["databricks.yml", "resources/nightly.job.yml"])
+@pytest.mark.process
 def test_each_file_fits_the_schema_of_the_databricks_cli(name, tmp_path):
     if not shutil.which("databricks"):
         pytest.skip("the schema of whole bundles comes with the Databricks CLI: there is no `databricks` on the PATH")

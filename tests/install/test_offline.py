@@ -10,8 +10,6 @@ import pytest
 
 from tests import users
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
 # Its own network has nothing but loopback, over which Spark's parts talk to each other.
@@ -55,6 +53,7 @@ def audit(kip848, captures, tmp_path, **variables):
     return kip848("audit", capture, "--out", tmp_path / "out", "--engine", "spark", "--quiet", **variables)
 
 
+@pytest.mark.nightly
 def test_with_the_ivy_folder_of_another_machine(kip848, captures, ivy, tmp_path):
     assert f"`{ivy.name}`" in PAGE
     assert "note     jars" in kip848("doctor").stdout
@@ -65,6 +64,7 @@ def test_with_the_ivy_folder_of_another_machine(kip848, captures, ivy, tmp_path)
     assert (tmp_path / "out" / "rebalance" / "_delta_log").is_dir()
 
 
+@pytest.mark.nightly
 def test_with_jars_in_any_folder(kip848, captures, ivy, tmp_path):
     """The setting is that of the page, with another folder."""
     (line,) = re.findall(r"^export PYSPARK_SUBMIT_ARGS=(.*)$", PAGE, re.MULTILINE)
@@ -76,6 +76,7 @@ def test_with_jars_in_any_folder(kip848, captures, ivy, tmp_path):
     assert not [*kip848.home.glob(".ivy2*/jars/*")]
 
 
+@pytest.mark.slow
 def test_without_jars_the_error_names_them(kip848, captures, tmp_path):
     done = audit(kip848, captures, tmp_path)
     error, hint = done.stderr.splitlines()[-2:]

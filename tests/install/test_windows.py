@@ -3,13 +3,13 @@
 A process without what only POSIX systems have takes the place of Windows.
 """
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from kip848_records.cli import _COMMANDS
+from tests.commands import answers
 
 ROOT = Path(__file__).parents[2]
 # What Windows lacks is hidden from our own modules only: the rest of Python here is of this system, and is imported
@@ -37,8 +37,6 @@ for module, names in (
     for name in names:
         delattr(module, name)
 sys.platform = "win32"
-from kip848_records.command import main
-sys.exit(main())
 """
 _REFUSED = [
     "error: kip848 runs on Linux and macOS, not on Windows",
@@ -59,28 +57,29 @@ _LINES = {
 }
 
 
-def run(*words):
-    command = [sys.executable, "-c", _AS_WINDOWS, *words]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+def run(*lines):
+    return answers(sys.executable, map(str.split, lines), _AS_WINDOWS, cwd=ROOT)
 
 
-@pytest.mark.parametrize("command", [each for each in _COMMANDS if each != "doctor"])
-def test_a_command_says_where_it_runs(command):
-    done = run(*_LINES[command].split())
-    assert (done.returncode, done.stdout, done.stderr.splitlines()) == (2, "", _REFUSED)
+@pytest.mark.process
+def test_commands_say_where_they_run():
+    assert _LINES.keys() == {*_COMMANDS} - {"doctor"}
+    for line, answer in zip(_LINES.values(), run(*_LINES.values()), strict=True):
+        assert (answer.code, answer.out, answer.said.splitlines()) == (2, "", _REFUSED), line
 
 
-@pytest.mark.parametrize("words", ["--help", "--version", "audit --help"])
-def test_help_and_the_version_are_printed(words):
-    done = run(*words.split())
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout
+@pytest.mark.process
+def test_help_and_the_version_are_printed():
+    for answer in run("--help", "--version", "audit --help"):
+        assert (answer.code, answer.said) == (0, "")
+        assert answer.out
 
 
+@pytest.mark.process
 def test_doctor_says_that_the_system_is_the_reason():
-    done = run("doctor")
-    assert (done.returncode, done.stderr) == (1, "")
-    found = done.stdout.splitlines()
+    (answer,) = run("doctor")
+    assert (answer.code, answer.said) == (1, "")
+    found = answer.out.splitlines()
     assert found[1] == f"lacking  system           {_REFUSED[0].removeprefix('error: ')}"
     assert found[2].strip() == _REFUSED[1].removeprefix("hint: ")
     assert found[3:] == ["1 lacking: an audit cannot run yet"]

@@ -5,16 +5,16 @@ from functools import cached_property
 import pytest
 
 from tests.live import two_days
-from tests.live.topics import ends_of, tables
+from tests.live.topics import Topic, ends_of, tables
 
 
 class TwoDays:
     """`folder`: where the log is; `ends`: where its partitions end; `once`, `tables`: what one run makes of it."""
 
-    def __init__(self, spark, folder):
+    def __init__(self, folder):
         self.folder = folder
         two_days.write(folder)
-        self._topic = two_days.topic(spark, folder, {})
+        self._topic = two_days.topic(folder, {})
         self.ends = self._topic.until = ends_of(self._topic.rows)
 
     @cached_property
@@ -28,5 +28,13 @@ class TwoDays:
 
 
 @pytest.fixture(scope="session")
-def log(spark, tmp_path_factory):
-    return TwoDays(spark, tmp_path_factory.mktemp("two-days"))
+def log(tmp_path_factory):
+    return TwoDays(tmp_path_factory.mktemp("two-days"))
+
+
+@pytest.fixture(params=["embedded", pytest.param("spark", marks=pytest.mark.nightly)])
+def each_engine(request, monkeypatch):
+    """Both engines, one after the other; what a fixture of a module has audited, the embedded one has."""
+    if request.param == "spark":
+        monkeypatch.setattr(Topic, "spark", request.getfixturevalue("spark"))
+    return request.param

@@ -9,15 +9,15 @@ from tests.equal_rows import Rows
 from tests.live import two_days
 from tests.live.topics import tables
 
-pytestmark = pytest.mark.slow
-
 
 class KilledError(Exception):
     pass
 
 
-def test_a_topic_made_anew_is_read_from_its_start_and_the_old_one_kept(spark, log, tmp_path, monkeypatch):
-    topic = two_days.topic(spark, log.folder, log.ends)
+@pytest.mark.slow
+@pytest.mark.usefixtures("each_engine")
+def test_a_topic_made_anew_is_read_from_its_start_and_the_old_one_kept(log, tmp_path, monkeypatch):
+    topic = two_days.topic(log.folder, log.ends)
     topic.audit(tmp_path)
     before = tables(tmp_path)
     topic.topic_id = "BBBBBBBBBBBBBBBBBBBBBQ"

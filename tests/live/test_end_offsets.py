@@ -4,20 +4,19 @@ import pytest
 
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.texts import completed
-from kip848_records.simulate import Simulation, simulate
-from kip848_records.sources.read import read_log
 from tests.audits import table_rows
-from tests.live.topics import Topic, as_consumed, ends_of
+from tests.live.topics import Topic, ends_of, read_as_consumed
+from tests.simulator.run import Simulation, simulate
 
-pytestmark = pytest.mark.slow
 HOUR_MS = 60 * 60 * 1000
 
 
-def test_two_runs_that_ask_show_that_messages_wait(spark, tmp_path):
+@pytest.mark.nightly
+def test_two_runs_that_ask_show_that_messages_wait(tmp_path):
     simulated = simulate(Simulation(0, hours=0.5, seed=4, partitions=2, committing_groups=3), tmp_path / "log")
-    rows = as_consumed(read_log(spark, str(simulated.log))).cache()
-    topic = Topic(spark, rows, ends_of(rows))
-    topic.now_ms = rows.selectExpr("unix_millis(max(timestamp)) AS ms").first().ms + 1000
+    rows = read_as_consumed(simulated.log)
+    topic = Topic(rows, ends_of(rows))
+    topic.now_ms = max(topic.newest_ms().values()) + 1000
     out = tmp_path / "out"
     topic.audit(out, offset_commits=True)
     assert table_rows(out, "end_offset", "default") == []  # nobody knows yet of which topics

@@ -10,18 +10,15 @@ import pytest
 
 from kip848_records.simulate.partition_log import KAFKA_ROWS
 from kip848_records.simulate.spec import START_MS
-from kip848_records.sources.read import read_log
-from tests.live.topics import Topic, as_consumed, ends_of, tables
-from tests.simulate.scenario import Scenario
-
-pytestmark = pytest.mark.slow
+from tests.live.topics import Topic, ends_of, read_as_consumed, tables
+from tests.simulator.scenario import Scenario
 
 GROUP_EPOCH = 3
 
 
-def topic_of(spark, folder, rows):
+def topic_of(folder, rows):
     pq.write_table(pa.Table.from_pylist(rows, KAFKA_ROWS), folder / "dump.parquet")
-    return Topic(spark, as_consumed(read_log(spark, str(folder / "dump.parquet"))).localCheckpoint(), {})
+    return Topic(read_as_consumed(folder / "dump.parquet"), {})
 
 
 def assert_as_one_run(topic, folder):
@@ -47,19 +44,22 @@ def operations_of_more_than_one_record(group_id):
     return [{**row, "timestamp": row["timestamp"] // 1_000_000 * 1_000_000} for row in story.capture().rows()]
 
 
-def test_a_night_may_end_behind_any_record(spark, tmp_path):
+@pytest.mark.usefixtures("each_engine")
+@pytest.mark.nightly
+def test_a_night_may_end_behind_any_record(tmp_path):
     """The records of one operation may be read by two runs."""
     ends = range(1, len(operations_of_more_than_one_record("g")))
     rows = [{**row, "partition": end} for end in ends for row in operations_of_more_than_one_record(f"ends at {end}")]
-    topic = topic_of(spark, tmp_path, rows)
+    topic = topic_of(tmp_path, rows)
     for until in ({end: end for end in ends}, ends_of(topic.rows)):
         topic.until = until
         topic.audit(tmp_path / "nights")
     assert_as_one_run(topic, tmp_path)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("joining", [("bob",), ("bob", "cy")])
-def test_epochs_that_are_assigned_before_they_are_bumped_to(spark, tmp_path, joining):
+def test_epochs_that_are_assigned_before_they_are_bumped_to(tmp_path, joining):
     """No coordinator does so; yet each row is there once, and the same as in one run."""
     story = Scenario()
     story.topic("orders", partitions=2)
@@ -73,7 +73,7 @@ def test_epochs_that_are_assigned_before_they_are_bumped_to(spark, tmp_path, joi
     for record in capture.records:
         if record["type"] == GROUP_EPOCH:
             record["value"]["epoch"] -= 1
-    topic = topic_of(spark, tmp_path, capture.rows())
+    topic = topic_of(tmp_path, capture.rows())
     joined = sum(record["timestamp"] < START_MS + 6_000 for record in capture.records)
     for until in ({0: joined}, ends_of(topic.rows)):
         topic.until = until

@@ -8,8 +8,11 @@ import pytest
 from kip848_records.queries.duck import DuckTables
 from tests.commands import ended
 from tests.live.topics import tables
+from tests.seeds import nightly
 
 # Send a signal to itself before a call of the engine.
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import os, sys
 from kip848_records.command import main
@@ -24,9 +27,10 @@ def counted(*arguments, **options):
 setattr(EmbeddedEngine, method, counted)
 sys.exit(main())
 """
-BETWEEN = [("append", 1), ("delete", 1), ("replace", 1), ("replace", 6), ("optimize", 1), ("optimize", 4)]
-
-pytestmark = pytest.mark.slow
+KILL, INTERRUPT = signal.SIGKILL, signal.SIGINT
+CALLS = [("append", 1), ("delete", 1), ("replace", 1), ("replace", 6), ("optimize", 1), ("optimize", 4)]
+IN_CI = [(INTERRUPT, "delete", 1), (KILL, "replace", 6)]
+OTHERS = [(number, *call) for number in (KILL, INTERRUPT) for call in CALLS if (number, *call) not in IN_CI]
 
 
 def maintain(out, *options, **program):
@@ -44,16 +48,14 @@ def maintained(log, tmp_path_factory):
     return found
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-@pytest.mark.parametrize("moment", BETWEEN)
-def test_the_next_commands_finish_it(request, maintained, tmp_path, moment, number):
-    log, captures = map(request.getfixturevalue, ("log", "captures"))
-    method, call = moment
+@pytest.mark.parametrize("moment", [*IN_CI, *nightly(OTHERS)], ids=lambda moment: " ".join(map(str, moment)))
+def test_the_next_commands_finish_it(log, captures, maintained, tmp_path, moment):
+    number, method, call = moment
     out = tmp_path / "out"
     shutil.copytree(log.once, out)
     code, _, said = maintain(out, method, int(number), call, program=PROGRAM)
-    assert (code, said) == ((-9, []) if number == signal.SIGKILL else (130, ["interrupted"]))
-    assert (out / "_staging").exists() == (number == signal.SIGKILL)
+    assert (code, said) == ((-9, []) if number == KILL else (130, ["interrupted"]))
+    assert (out / "_staging").exists() == (number == KILL)
     if method in {"delete", "replace"}:
         code, _, (error, hint) = maintain(out)
         assert (code, hint) == (2, "hint: run the same audit again to finish it")

@@ -2,16 +2,17 @@
 
 import json
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
-from time import sleep, time_ns
+from random import Random
+from time import sleep
 
 import pytest
 
 from tests.live import two_days
 from tests.live.topics import tables
+from tests.seeds import daily_seeds
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAM = """
@@ -19,10 +20,12 @@ import json, sys
 from pathlib import Path
 from kip848_records.spark.session import get_session
 from tests.live import two_days
+from tests.live.topics import Topic
 from tests.progress import Watcher
 folder, out, ends = sys.argv[1:]
 until = {int(partition): end for partition, end in json.loads(ends).items()}
-topic = two_days.topic(get_session("to be killed"), Path(folder), until)
+Topic.spark = get_session("to be killed")
+topic = two_days.topic(Path(folder), until)
 class Told(Watcher):
     def phase(self, name, detail=""):
         super().phase(name, detail)
@@ -43,11 +46,11 @@ def audit_until_killed(folder, out, until, *, lines, delay):
         return process.wait(), told
 
 
-@pytest.mark.slow
-def test_runs_after_kills_write_what_one_run_would(spark, log, tmp_path):
-    seed = time_ns()
-    rng = random.Random(seed)  # noqa: S311 - not for secrets
-    happened = [f"seed {seed}"]
+@pytest.mark.nightly
+def test_runs_after_kills_write_what_one_run_would(log, tmp_path):
+    """At any moment; `test_runs.py` interrupts runs between their commits."""
+    rng = Random(*daily_seeds(1, "kills"))  # noqa: S311 - not for secrets
+    happened = []
     for until in (two_days.FIRST_DAY, log.ends):
         moment = {"lines": rng.randint(1, 4), "delay": 8 * rng.random()}
         code, told = audit_until_killed(log.folder, tmp_path / "out", until, **moment)
@@ -55,7 +58,7 @@ def test_runs_after_kills_write_what_one_run_would(spark, log, tmp_path):
         assert told, happened
         assert code in {0, -9}, happened
     print("\n".join(happened))  # noqa: T201 - shown if it fails
-    topic = two_days.topic(spark, log.folder, log.ends)
+    topic = two_days.topic(log.folder, log.ends)
     topic.audit(tmp_path / "out")
     written = tables(tmp_path / "out")
     assert written.keys() == log.tables.keys()

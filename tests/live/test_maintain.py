@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from kip848_records import __version__
 from kip848_records.cli import main
-from kip848_records.engines.spark.engine import SparkEngine
+from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.errors import InputError
 from kip848_records.pipeline import maintain
 from kip848_records.pipeline.audit import audit_copies
@@ -53,6 +53,8 @@ ENDS = {
     "diagnosis": lambda row: row["ended_at"],
 }
 """When what a row tells of had ended, if it has."""
+
+pytestmark = pytest.mark.slow
 
 WITHOUT_ROWS = {
     *("anomaly", "classic_generation", "group_migration"),
@@ -135,10 +137,10 @@ def states(rows):
 
 
 @pytest.fixture(scope="module")
-def first(spark, log, tmp_path_factory):
+def first(log, tmp_path_factory):
     """The tables after the second night, with those of a copy beside them."""
     out = tmp_path_factory.mktemp("maintained")
-    topic = two_days.topic(spark, log.folder, {0: log.ends[0], 1: log.ends[1] - 7})
+    topic = two_days.topic(log.folder, {0: log.ends[0], 1: log.ends[1] - 7})
     topic.audit(out)
     of_copy = {
         "audit_runs": [
@@ -175,9 +177,9 @@ def test_every_table_with_an_end_is_known_here():
     assert ENDS.keys() == {name for name, spec in TABLES.items() if spec.ended_at is not None}
 
 
-def test_a_plan_says_what_would_go_and_changes_nothing(spark, first, capsys):
+def test_a_plan_says_what_would_go_and_changes_nothing(first, capsys):
     before = versions(first.out)
-    copy, ours = sorted(plan(SparkEngine(spark, str(first.out)), DAY), key=lambda each: each.cluster != COPY)
+    copy, ours = sorted(plan(EmbeddedEngine(str(first.out)), DAY), key=lambda each: each.cluster != COPY)
     assert (copy.cluster, copy.is_copy, copy.rows) == (COPY, True, {})
     gone = {name: len(rows) - len(young(name, rows, first.since)) for name, rows in first.ours.items()}
     gone["log"] = len(gone_of(first.ours["log"], first.since, open_groups(first.ours)))
@@ -222,13 +224,12 @@ def test_a_copy_s_cluster_is_left_alone(maintained):
     assert every_row(maintained.out, COPY) == maintained.copy
 
 
-@pytest.mark.slow
-def test_there_is_nothing_more_to_remove(spark, maintained):
-    (ours,) = [each for each in plan(SparkEngine(spark, str(maintained.out)), DAY) if each.cluster == "default"]
+@pytest.mark.nightly
+def test_there_is_nothing_more_to_remove(maintained):
+    (ours,) = [each for each in plan(EmbeddedEngine(str(maintained.out)), DAY) if each.cluster == "default"]
     assert ours.rows == {}
 
 
-@pytest.mark.slow
 def test_a_later_run_tells_what_all_of_the_kept_log_tells(log, maintained, tmp_path):
     maintained.topic.until = log.ends
     maintained.topic.audit(maintained.out)
@@ -245,27 +246,27 @@ def test_a_later_run_tells_what_all_of_the_kept_log_tells(log, maintained, tmp_p
         assert later[name] == anew[name], name
 
 
-@pytest.mark.slow
-def test_what_to_keep_counts_back_from_the_last_run(spark, maintained, tmp_path):
+@pytest.mark.nightly
+def test_what_to_keep_counts_back_from_the_last_run(maintained, tmp_path):
     """An earlier one was given a time far ahead."""
     shutil.copytree(maintained.out, tmp_path / "out")
-    before = plan(SparkEngine(spark, str(tmp_path / "out")), DAY)
+    before = plan(EmbeddedEngine(str(tmp_path / "out")), DAY)
     runs = DeltaTable(tmp_path / "out" / "audit_runs")
     runs.update(new_values={"captured_at": LONG_AGO.replace(year=2050)}, predicate="cluster = 'default' AND run = 1")
-    assert plan(SparkEngine(spark, str(tmp_path / "out")), DAY) == before
+    assert plan(EmbeddedEngine(str(tmp_path / "out")), DAY) == before
 
 
-@pytest.mark.slow
-def test_what_to_keep_counts_back_from_no_time_after_the_topic_was_read(spark, log, tmp_path):
+@pytest.mark.nightly
+def test_what_to_keep_counts_back_from_no_time_after_the_topic_was_read(log, tmp_path):
     """Of a record that claims to be of a later time the broker's clock was wrong."""
-    topic = two_days.topic(spark, log.folder, two_days.FIRST_DAY)
+    topic = two_days.topic(log.folder, two_days.FIRST_DAY)
     topic.now_ms = START_MS
     topic.audit(tmp_path)
-    (planned,) = plan(SparkEngine(spark, str(tmp_path)), DAY)
+    (planned,) = plan(EmbeddedEngine(str(tmp_path)), DAY)
     assert planned.since_ms == START_MS - DAY_MS
 
 
-def test_what_does_not_fit_the_runs_before(spark, maintained, tmp_path):
+def test_what_does_not_fit_the_runs_before(maintained, tmp_path):
     topic, out = maintained.topic, maintained.out
     before = versions(out)
     with pytest.raises(InputError, match="hold a copy of the log; pass another --cluster or --out for a live topic"):
@@ -276,7 +277,7 @@ def test_what_does_not_fit_the_runs_before(spark, maintained, tmp_path):
     two_days.write(tmp_path)
     options = AuditOptions((str(tmp_path / "dump.parquet"),), str(out))
     with pytest.raises(InputError, match=r"'default' in .* hold the runs of a live topic; pass another --cluster"):
-        audit_copies(SparkEngine(spark, options.out), options, Watcher())
+        audit_copies(EmbeddedEngine(options.out), options, Watcher())
     assert versions(out) == before
 
 
@@ -300,6 +301,6 @@ def test_what_is_no_number_of_days(capsys, monkeypatch, keep):
     assert f"argument --keep: {keep!r} is not a number of days such as 90d" in capsys.readouterr().err
 
 
-def test_a_folder_without_tables(spark, tmp_path):
+def test_a_folder_without_tables(tmp_path):
     with pytest.raises(InputError, match="has no table audit_runs"):
-        plan(SparkEngine(spark, str(tmp_path)), DAY)
+        plan(EmbeddedEngine(str(tmp_path)), DAY)

@@ -31,6 +31,9 @@ from tests.described import described_rows
 from tests.docs.pages import block
 from tests.progress import Watcher
 
+# `test_fetched` has such nights without Spark.
+pytestmark = pytest.mark.nightly
+
 ROOT = Path(__file__).parent.parent.parent
 TOPIC = "nights"
 CLUSTER = "prod"
@@ -38,7 +41,6 @@ EXAMPLE = block("test: live").removeprefix("kip848 audit ")
 SETTLED, STUCK, CLASSIC = "settled", "stuck", "classic"
 ODD = "<b>'o\"\N{SNOWMAN}\u00f6' OR 1=1 --" + "x" * 150  # Java counts a snake as two, in a table of fixed columns
 GONE = "gone"
-pytestmark = pytest.mark.slow
 # Of them the log has no more than commits.
 WITHOUT_STATE = {"in transactions"}
 
@@ -221,17 +223,16 @@ def test_third_night_after_compaction_has_what_was_deleted_unseen(nights):
     same(described, nights)
 
 
-def test_fourth_night_with_added_partitions_and_as_a_stream(nights, tmp_path):
+def test_fourth_night_with_added_partitions(nights):
     offsets_topic._configure(nights.broker, {"delete.retention.ms": None})
-    checkpoint = str(tmp_path / "checkpoint")
     offsets_topic.add_partitions(nights.broker, 5)
     with consumer(nights.broker, SETTLED, [TOPIC]) as member:
         member.wait_for(4)
         described = nights.described()
-        reads = nights.audit(checkpoint=checkpoint)
+        reads = nights.audit()
         assert reads[4].note == "added since the previous run"
         same(described, nights)
-        again = nights.audit(checkpoint=checkpoint)
+        again = nights.audit()
     assert {p: read.from_offset for p, read in again.items()} == {p: read.until_offset for p, read in reads.items()}
 
 

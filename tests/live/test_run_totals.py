@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from kip848_records.engines.spark.engine import SparkEngine
+from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.pipeline import maintain
 from kip848_records.pipeline.run_totals import OUTCOMES
 from kip848_records.simulate.spec import START_MS
@@ -28,10 +28,10 @@ def counted(rows):
 
 
 @pytest.fixture(scope="module")
-def nights(spark, log, tmp_path_factory):
+def nights(log, tmp_path_factory):
     """The folder of two nights' tables, and the rebalances that the log has after each of them."""
     out = tmp_path_factory.mktemp("totals")
-    topic, ended = two_days.topic(spark, log.folder, two_days.FIRST_DAY), []
+    topic, ended = two_days.topic(log.folder, two_days.FIRST_DAY), []
     for until in (two_days.FIRST_DAY, log.ends):
         topic.until = dict(until)
         topic.now_ms = START_MS + DAY_MS if until == two_days.FIRST_DAY else START_MS + 2 * DAY_MS + 120_000
@@ -64,15 +64,16 @@ def test_durations_are_of_what_the_log_shows_whole(nights):
     assert 0 < new["p50_ms"] <= new["p95_ms"] <= new["p99_ms"] <= new["max_ms"] <= max(whole)
 
 
-def test_retention_takes_nothing_from_the_sums_and_the_next_run_counts_no_rebalance_twice(nights, spark, log):
+@pytest.mark.nightly
+def test_retention_takes_nothing_from_the_sums_and_the_next_run_counts_no_rebalance_twice(nights, log):
     out, _ = nights
     *_, before = runs_of(out)
-    plans = maintain.plan(SparkEngine(spark, str(out)), timedelta(hours=12))
+    plans = maintain.plan(EmbeddedEngine(str(out)), timedelta(hours=12))
     assert plans[0].rows["rebalance"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(maintain, "TABLES", {})  # no table's files are tidied: each takes Delta seconds
-        maintain.maintain(SparkEngine(spark, str(out)), plans, Watcher())
-    two_days.topic(spark, log.folder, log.ends).audit(out)
+        maintain.maintain(EmbeddedEngine(str(out)), plans, Watcher())
+    two_days.topic(log.folder, log.ends).audit(out)
     *_, removed, after = runs_of(out)
     assert sum(counted(table_rows(out, "rebalance", "default")).values()) < sum(before["total_rebalances"].values())
     for row in (removed, after):
@@ -81,11 +82,12 @@ def test_retention_takes_nothing_from_the_sums_and_the_next_run_counts_no_rebala
         assert not any(row["new_rebalances"].values())
 
 
-def test_a_topic_made_anew_adds_to_the_sums_what_ended_since(nights, spark, log):
+@pytest.mark.nightly
+def test_a_topic_made_anew_adds_to_the_sums_what_ended_since(nights, log):
     """Its records are older than the last run."""
     out, _ = nights
     *_, before = runs_of(out)
-    topic = two_days.topic(spark, log.folder, log.ends)
+    topic = two_days.topic(log.folder, log.ends)
     topic.topic_id = "BBBBBBBBBBBBBBBBBBBBBQ"
     topic.audit(out)
     *_, after = runs_of(out)

@@ -12,19 +12,16 @@ import pytest
 from kip848_records.log.runs import RunInfo
 from kip848_records.pipeline import rebuild
 from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
-from kip848_records.replay.diagnosis.settings import ENABLED
-from kip848_records.sources.read import read_log
+from kip848_records.replay.diagnosis.limits import ENABLED
 from tests.audits import table_rows
 from tests.equal_rows import Rows
-from tests.live.topics import Topic, as_consumed, ends_of, tables
+from tests.live.topics import Topic, ends_of, read_as_consumed, tables
 from tests.progress import Watcher
 
 
 @pytest.fixture(scope="module")
-def log(spark, captures, tmp_path_factory):
-    path = str(tmp_path_factory.mktemp("log") / "rows")
-    as_consumed(read_log(spark, str(captures / "kafka-4.3.1" / "segments"))).write.parquet(path)
-    return spark.read.parquet(path)
+def log(captures):
+    return read_as_consumed(captures / "kafka-4.3.1" / "segments")
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +30,9 @@ def ends(log):
 
 
 @pytest.fixture(scope="module")
-def once(spark, log, ends, tmp_path_factory):
+def once(log, ends, tmp_path_factory):
     out = tmp_path_factory.mktemp("once")
-    Topic(spark, log, ends).audit(out)
+    Topic(log, ends).audit(out)
     return tables(out)
 
 
@@ -61,9 +58,10 @@ def kill_after(patch, steps):
 
 
 @pytest.mark.slow
-def test_interrupted_runs_write_what_one_would(spark, log, ends, once, tmp_path):
+@pytest.mark.usefixtures("each_engine")
+def test_interrupted_runs_write_what_one_would(log, ends, once, tmp_path):
     """Each run is stopped somewhere else between its commits, but for the last."""
-    topic = Topic(spark, log, {})
+    topic = Topic(log, {})
     for nth, steps in enumerate((5, 0, 4, 11), start=1):
         topic.until = part(ends, nth, 5)
         with pytest.MonkeyPatch.context() as patch:
@@ -78,11 +76,11 @@ def test_interrupted_runs_write_what_one_would(spark, log, ends, once, tmp_path)
         assert written[name] == once[name], name
 
 
-@pytest.mark.slow
-def test_each_run_has_its_own_limits_of_the_diagnosis(spark, log, ends, once, tmp_path):
+@pytest.mark.nightly
+def test_each_run_has_its_own_limits_of_the_diagnosis(log, ends, once, tmp_path):
     """The second run reads the facts of the first one, and makes all rows anew with its own."""
     off = ChangedLimit("restart_loop", "churn*", ENABLED, 0)
-    topic = Topic(spark, log, part(ends, 4, 5))
+    topic = Topic(log, part(ends, 4, 5))
     topic.audit(tmp_path)
     topic.until = ends
     topic.audit(tmp_path, limits=(off,))
@@ -94,15 +92,17 @@ def test_each_run_has_its_own_limits_of_the_diagnosis(spark, log, ends, once, tm
     assert [row["diagnosis_limits"] for row in runs] == [None, [off._asdict()], None]
 
 
-def test_a_broker_says_how_long_it_keeps_offsets_unless_the_user_does(spark, log, ends, tmp_path):
-    topic = Topic(spark, log, part(ends, 1, 5), offsets_retention_ms=60_000)
+@pytest.mark.slow
+def test_a_broker_says_how_long_it_keeps_offsets_unless_the_user_does(log, ends, tmp_path):
+    topic = Topic(log, part(ends, 1, 5), offsets_retention_ms=60_000)
     topic.audit(tmp_path)
     topic.audit(tmp_path, offsets_retention_ms=5)
     runs = sorted(table_rows(tmp_path, "audit_runs", "default"), key=lambda row: row["run"])
     assert [row["offsets_retention_ms"] for row in runs] == [60_000, 5]
 
 
-@pytest.mark.parametrize("minutes", [pytest.param(15, marks=pytest.mark.slow), 16])
+@pytest.mark.slow
+@pytest.mark.parametrize("minutes", [15, 16])
 def test_a_slow_rebuild_of_a_topic_advises_retention(log, ends, tmp_path, monkeypatch, minutes):
     """By a clock that stands still but for the time that the writing takes."""
     now, progress = [1000.0], Watcher()
@@ -115,8 +115,8 @@ def test_a_slow_rebuild_of_a_topic_advises_retention(log, ends, tmp_path, monkey
     monkeypatch.setattr(rebuild, "monotonic", lambda: now[0])
     monkeypatch.setattr(rebuild, "_replace", slowly)
     out = tmp_path / "my tables"
-    Topic(log.sparkSession, log, part(ends, 1, 5)).audit(out, progress)
-    count = log.sparkSession.read.format("delta").load(f"{out}/log").where("content = 'record'").count()
+    Topic(log, part(ends, 1, 5)).audit(out, progress)
+    count = sum(row["content"] == "record" for row in table_rows(out, "log", "default"))
     advice = (
         f"replaying {count:,} records of the log and writing the tables took 16 minutes; "
         f"to keep less history, run kip848 maintain '{out}' --keep 90d"

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.pipeline.live import audit_topic
 from kip848_records.pipeline.options import AuditOptions
+from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.simulate.spec import START_MS
+from kip848_records.sources.known_keys import check_rows_are_log
+from kip848_records.sources.read import read_copies
 from kip848_records.sources.topic.ends import Ends
-from kip848_records.sources.topic.log_rows import LOG_SCHEMA
+from kip848_records.sources.topic.live_log import TopicRows
+from kip848_records.sources.topic.staged_rows import stage_rows
+from kip848_records.specs.log_columns import LOG_COLUMNS
 from kip848_records.tables.registry import TABLES
 from tests.audits import table_rows
 from tests.equal_rows import Rows
 from tests.progress import Watcher
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
 
 DAY_MS = 24 * 60 * 60 * 1000
 
@@ -28,11 +41,10 @@ class Topic:
 
     `open_after`: how many offsets a partition has behind that, which an open transaction hides. `now_ms`: when a run
     asks for the ends (`topic_ends`: of other topics, by topic and partition), by default 10 s behind the log of
-    `two_days`.
+    `two_days`. `spark`: the session that audits all topics (fixture `each_engine`); without one no JVM is started.
     """
 
-    spark: SparkSession
-    rows: DataFrame
+    rows: pa.Table
     until: dict[int, int]
     starts: dict[int, int] = field(default_factory=dict)
     removed: set[tuple[int, int]] = field(default_factory=set)
@@ -45,6 +57,8 @@ class Topic:
     asked: list[dict[int, tuple[int, int]]] = field(default_factory=list)
     topic_ends: dict[tuple[str, int], int] = field(default_factory=dict)
     name: str = "kafka://localhost:9092/__consumer_offsets"
+    shows_markers: bool = False
+    spark: ClassVar[SparkSession | None] = None
 
     def ends(self) -> Ends:
         offsets = {partition: (self.starts.get(partition, 0), end) for partition, end in self.until.items()}
@@ -57,13 +71,52 @@ class Topic:
 
     def read(self, ranges):
         self.asked.append(dict(ranges))
-        wanted = [(partition, first, until) for partition, (first, until) in ranges.items()]
-        places = self.spark.createDataFrame(wanted, "partition int, first bigint, until bigint")
-        there = self.rows.join(F.broadcast(places), "partition").where("offset >= first AND offset < until")
-        if self.removed:
-            gone = self.spark.createDataFrame(sorted(self.removed), "partition int, offset bigint")
-            there = there.join(F.broadcast(gone), ["partition", "offset"], "left_anti")
-        return there.select(*LOG_SCHEMA.names)
+        return self._engine.relation(self.there(ranges))
+
+    def there(self, ranges):
+        """The rows of these offsets that were not removed."""
+        places = zip(self.rows["partition"].to_pylist(), self.rows["offset"].to_pylist(), strict=True)
+        there = [p in ranges and ranges[p][0] <= o < ranges[p][1] and (p, o) not in self.removed for p, o in places]
+        return self.rows.filter(pa.array(there, pa.bool_()))
+
+    def newest_ms(self):
+        """The time of the newest record that is there yet, by partition."""
+        shown = self.there({partition: (0, end) for partition, end in self.until.items()})
+        times = zip(shown["partition"].to_pylist(), shown["timestamp"].to_pylist(), strict=True)
+        return {p: round(at.timestamp() * 1000) for p, at in sorted(each for each in times if each[1])}
+
+    def row(self, partition, offset):
+        (found,) = [row for row in self.rows.to_pylist() if _at(row) == (partition, offset)]
+        return found
+
+    def change(self, partition, offset, **values):
+        """Let a record have other values."""
+        rows = [row | (values if _at(row) == (partition, offset) else {}) for row in self.rows.to_pylist()]
+        self.rows = pa.Table.from_pylist(rows, LOG_COLUMNS)
+
+    def stage(self, ranges, *, offset_commits):
+        if self.spark:
+            return stage_rows(self._engine, self.read(ranges), ranges, offset_commits=offset_commits)
+        self.asked.append(dict(ranges))
+        rows = self.there(ranges)
+        seen = Counter(rows["partition"].to_pylist())
+        millis = [None if at is None else round(at.timestamp() * 1000) for at in rows["timestamp"].to_pylist()]
+        at = dict(zip(zip(rows["partition"].to_pylist(), rows["offset"].to_pylist(), strict=True), millis, strict=True))
+        is_commit = pc.fill_null(
+            pc.is_in(rows["key_type"], pa.array(OFFSET_COMMIT_TYPES, pa.int32())), fill_value=False
+        )
+        passed = Counter() if offset_commits else Counter(rows.filter(is_commit)["key_type"].to_pylist())
+        return TopicRows(
+            self._engine.relation(rows if offset_commits else rows.filter(pc.invert(is_commit))),
+            seen,
+            frozenset(p for p, (first, until) in ranges.items() if seen[p] == until - first),
+            last_ms={p: at[p, until - 1] for p, (_, until) in ranges.items() if (p, until - 1) in at},
+            newest_ms=max((each for each in millis if each is not None), default=None),
+            offset_commits=dict(passed),
+        )
+
+    def check_is_log(self, ranges):
+        check_rows_are_log(self._engine, self.read(ranges), self.name)
 
     def reading(self):
         return nullcontext()
@@ -71,7 +124,8 @@ class Topic:
     def audit(self, out, progress=None, **options):
         """One run, into the folder `out`."""
         given = AuditOptions(sources=(self.name,), out=str(out), **options)
-        return audit_topic(SparkEngine(self.spark, given.out), self, given, progress or Watcher())
+        self._engine = SparkEngine(self.spark, given.out) if self.spark else EmbeddedEngine(given.out)
+        return audit_topic(self._engine, self, given, progress or Watcher())
 
 
 def tables(out, cluster="default", *, without=("audit_runs", "log")):
@@ -81,17 +135,23 @@ def tables(out, cluster="default", *, without=("audit_runs", "log")):
     }
 
 
-def as_consumed(log: DataFrame) -> DataFrame:
-    """Rows of segment files as a consumer sees them: records alone, with no word of transactions."""
-    is_commit = F.col("key").substr(1, 2).isin(b"\x00\x00", b"\x00\x01")
-    records = log.where("control IS NULL AND error_code IS NULL AND file IS NULL")
-    unknown = {
-        name: F.lit(None).cast(LOG_SCHEMA[name].dataType) for name in ("producer_id", "producer_epoch", "leader_epoch")
-    }
-    transaction = F.when(is_commit, "unknown").otherwise("none")
-    return records.withColumns(unknown | {"transaction": transaction}).select(*LOG_SCHEMA.names)
+def read_as_consumed(path: Path) -> pa.Table:
+    """The records of a copy as a consumer sees them, with no word of transactions."""
+    schema, batches = read_copies(EmbeddedEngine(str(path)), str(path)).opened()
+    unknown = dict.fromkeys(("producer_id", "producer_epoch", "leader_epoch"))
+    records = [
+        row | unknown | {"transaction": "unknown" if row["key_type"] in OFFSET_COMMIT_TYPES else "none"}
+        for row in pa.Table.from_batches(batches, schema).to_pylist()
+        if row["control"] is row["error_code"] is row["file"] is None
+    ]
+    return pa.Table.from_pylist(records, LOG_COLUMNS)
 
 
-def ends_of(rows: DataFrame) -> dict[int, int]:
+def ends_of(rows: pa.Table) -> dict[int, int]:
     """Where each partition ends."""
-    return {row.partition: row.end + 1 for row in rows.groupBy("partition").agg(F.max("offset").alias("end")).collect()}
+    ends = rows.group_by("partition").aggregate([("offset", "max")]).to_pylist()
+    return {row["partition"]: row["offset_max"] + 1 for row in ends}
+
+
+def _at(row):
+    return row["partition"], row["offset"]

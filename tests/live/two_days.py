@@ -4,12 +4,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import SparkSession
 
 from kip848_records.simulate.partition_log import KAFKA_ROWS
-from kip848_records.sources.read import read_log
-from tests.live.topics import Topic, as_consumed
-from tests.simulate.scenario import Capture, Scenario
+from tests.live.topics import Topic, read_as_consumed
+from tests.simulator.scenario import Capture, Scenario
 
 HOURS = 60 * 60 * 1000
 FIRST_DAY = {0: 25, 1: 34}
@@ -53,6 +51,6 @@ def write(folder: Path) -> None:
     pq.write_table(pa.Table.from_pylist(two_days().rows(), KAFKA_ROWS), folder / "dump.parquet")
 
 
-def topic(spark: SparkSession, folder: Path, until: dict[int, int]) -> Topic:
+def topic(folder: Path, until: dict[int, int]) -> Topic:
     """The log that was written there, as a live topic that ends there yet."""
-    return Topic(spark, as_consumed(read_log(spark, str(folder / "dump.parquet"))), until)
+    return Topic(read_as_consumed(folder / "dump.parquet"), until)

@@ -46,6 +46,7 @@ from tests.equal_rows import Rows
 from tests.log.test_random_copies import scenario
 from tests.log_rows import coverage_of, keyed
 from tests.protocol.samples import vector_records
+from tests.sessions import BOTH
 from tests.sources.batches import read_batch
 
 SCENARIOS = 60
@@ -158,6 +159,7 @@ class TestCopies:
             found += on_both(rule, pa.Table.from_pylist(rows, LOG_COLUMNS))
         assert found == found[:1] * len(found)
 
+    @BOTH
     def test_outcomes(self, on_both, log, typed):
         outcomes = {row["transaction"] for row in on_both(with_outcomes, log)}
         assert outcomes >= {"pending", "committed", "aborted", "unknown"}
@@ -249,6 +251,7 @@ class TestDecoded:
             rows = on_both(lambda engine, log, table=table: records_of_table(engine, log, table, "kafka"), typed)
             assert rows or table in {"group_configuration", "share_group_partition_metadata"}
 
+    @BOTH
     def test_json(self, on_both, typed):
         assert {
             row["error"] is None for row in on_both(lambda engine, log: records_as_json(engine, log, "kafka"), typed)

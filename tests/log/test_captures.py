@@ -13,6 +13,8 @@ from tests.log.copies import LogCopy, batch_of, is_commit, log_rows
 from tests.log.random_walk import data_records
 from tests.log_rows import coverage_of
 
+pytestmark = pytest.mark.slow
+
 SEGMENTS = 4
 PASSES = {0: (), 10: (1,), 20: (1, 2, 3), 30: (3,)}
 """What is done to a log before it is copied: the passes of the cleaner, each up to the start of a segment, by number.

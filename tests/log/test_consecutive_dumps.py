@@ -12,6 +12,8 @@ from tests.log.copies import LogCopy, dump_row, is_commit, log_rows
 from tests.log.test_captures import capture_logs
 from tests.log_rows import coverage_of, table_of
 
+pytestmark = pytest.mark.slow
+
 CASES = ("touching", "overlapping", "gap", "cleaned", "three")
 
 

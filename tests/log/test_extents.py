@@ -54,6 +54,14 @@ def test_segments(files, expected):
     assert extent(3, "a", files).unread == ()
 
 
+def test_a_partition_without_records_is_there_and_complete():
+    assert held(of(0, None)) == (0, 0, False)
+    assert held(of(7, None, start=7)) == (7, 7, True)
+    # A broker begins a file before it writes to it.
+    for files in ([of(0, 9), of(10, None)], [of(0, None), of(0, 9)]):
+        assert (held(*files), extent(3, "a", files).last_offset) == ((0, 0, False), 9)
+
+
 @pytest.mark.parametrize(
     ("files", "expected", "lost"),
     [

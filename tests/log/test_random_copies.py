@@ -20,6 +20,8 @@ from tests.log.copies import LogCopy, is_commit, log_rows
 from tests.log.random_walk import Walk, data_records
 from tests.log_rows import coverage_of, table_of
 
+pytestmark = pytest.mark.slow
+
 SCENARIOS = 200
 
 

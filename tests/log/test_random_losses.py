@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from random import Random
 
+import pytest
+
 from kip848_records.log.bases import begins_later, choose_base, coverage_of, is_led_up_to
 from kip848_records.log.extents import FileRow, extent, without_filled
 from kip848_records.log.losses import losses
-
-LOGS = 4_000
+from tests.seeds import daily_seeds, nightly
 
 
 @dataclass(frozen=True)
@@ -124,9 +125,10 @@ def is_right(keys, copies):
     return all(found == true for found, true in pairs[base.complete_from : end])
 
 
-def test_states_that_are_said_to_be_known_are_those_of_the_log():
+@pytest.mark.parametrize("seeds", [range(300), *nightly([daily_seeds(4_000, "lost files")])], ids=len)
+def test_states_that_are_said_to_be_known_are_those_of_the_log(seeds):
     results, wrong = Counter(), []
-    for seed in range(LOGS):
+    for seed in seeds:
         random = Random(seed)  # noqa: S311 - logs, not secrets
         keys = [random.randrange(random.choice((3, 6, 12))) for _ in range(random.randint(12, 40))]
         bounds = sorted({0, len(keys), *(random.randrange(1, len(keys)) for _ in range(random.randint(2, 6)))})
@@ -136,4 +138,4 @@ def test_states_that_are_said_to_be_known_are_those_of_the_log():
             results[right] += 1
             wrong += [seed] if right is False else []
     assert wrong == []
-    assert results[True] > LOGS / 3
+    assert results[True] > len(seeds) / 3

@@ -45,10 +45,10 @@ def test_a_query_ends(is_within):
     def call():
         return interruptible(ask, connection.interrupt)
 
-    since = time.monotonic()
+    since = time.process_time()
     with pytest.raises(KeyboardInterrupt):
         interruptible(call, lambda: None) if is_within else call()
-    assert time.monotonic() - since < 5
+    assert time.process_time() - since < 5, "CPU s: it would take hours"
     assert len(errors) == 1
     assert not interrupts._stops
 

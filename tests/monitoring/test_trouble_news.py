@@ -5,6 +5,7 @@ from collections import Counter
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pytest
 
 from kip848_records.config import load_settings
 from kip848_records.pipeline.audit import run_audit
@@ -12,8 +13,8 @@ from kip848_records.pipeline.options import AuditOptions
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.changes import changes_since_last_run
 from kip848_records.report.diagnosis import subject_text
-from kip848_records.simulate import Simulation, simulate
 from tests.progress import Watcher
+from tests.simulator.run import Simulation, simulate
 
 FIRST = 1.2
 """The first copy ends at so many eighths of the log."""
@@ -23,6 +24,7 @@ def known_by(row):
     return row.group_id, row.pattern, subject_text(row.subject)
 
 
+@pytest.mark.nightly
 def test_each_trouble_is_news_once(tmp_path):
     """A run that is repeated has no news. What ended before the first run is none."""
     simulated = simulate(Simulation(0, hours=12, seed=3, partitions=8, troubled_groups=75), tmp_path)

@@ -106,7 +106,7 @@ def checked(tmp_path, capsys):
         tables["diagnosis"] = troubles
         tables["partition_history"] = history
         run = {"dialect": "kafka", **facts}
-        runs = [run | {"run": n, "captured_at": at} for n, at in ((1, ago(60)), (2, CAPTURED))]
+        runs = [{"run": n, "captured_at": at} | run for n, at in ((1, ago(60)), (2, CAPTURED))]
         runs[0] |= before or {}
         if not (tmp_path / "out").exists():
             made_tables.write(tmp_path / "out", "prod", audit_runs=runs[-audits:], **tables)
@@ -230,6 +230,11 @@ def test_a_group_is_news_once_it_exceeds_the_limit(checked, server):
     """Its rebalance was going on at the audit before, within the limit."""
     checked(with_states("slow", Reconciling=65), webhooks=[server.url])
     assert lines(server) == ["Newly overdue: slow (≥ 1 h 5 min)"]
+
+
+def test_the_same_copy_that_is_audited_again_has_no_news(checked, server):
+    checked(OLD, webhooks=[server.url], before={"captured_at": CAPTURED})
+    assert server.got == []
 
 
 CLOCK_AHEAD = {"captured_at": ago(30), "counted_until": {0: 2}}
@@ -384,6 +389,33 @@ def test_troubles_that_began_or_ended_are_sent(checked, server, tmp_path):
     ]
 
 
+UNDATED = (state("undated", "Reconciling", None), [])
+
+
+@pytest.mark.parametrize(
+    ("timeline", "is_news"),
+    [
+        ([was("undated", "Stable", ago(600), ago(30)), was("undated", "Reconciling", ago(30))], True),
+        ([was("undated", "Reconciling", None)], False),
+    ],
+    ids=["stable before", "already so"],
+)
+def test_a_group_that_is_stuck_for_an_unknown_time_is_news_once(checked, server, timeline, is_news):
+    """It may be stuck for too long: no message would say that all is well."""
+    checked((UNDATED[0], timeline), webhooks=[server.url])
+    assert [sent["title"] for _, _, sent in server.got] == is_news * [
+        "kip848: 1 group stuck for an unknown time (prod)"
+    ]
+    if is_news:
+        assert "Stuck for an unknown time: undated" in server.got[0][2]["message"].splitlines()
+
+
+def test_where_no_record_has_a_time_it_is_said_that_no_message_can_come(checked, server):
+    _, _, said = checked(UNDATED, webhooks=[server.url], audits=1, captured_at=None)
+    assert server.got == []
+    assert said == "note: no message about cluster prod: its log has no times, so no changes are known\n"
+
+
 def test_a_check_begins_with_how_the_groups_are_and_what_changed(checked):
     rows = [trouble("new", 40), trouble("gone", 55, 30)]
     _, out, _ = checked(NEW, WELL, with_states("new", Stable=600), troubles=rows, on=LOOPS)
@@ -396,6 +428,7 @@ def test_a_check_begins_with_how_the_groups_are_and_what_changed(checked):
     ]
 
 
+@pytest.mark.slow
 def test_the_page_and_the_json_of_a_check_say_what_changed(checked, tmp_path):
     json_file, page = tmp_path / "check.json", tmp_path / "page.html"
     checked(
@@ -415,9 +448,12 @@ def test_the_page_and_the_json_of_a_check_say_what_changed(checked, tmp_path):
     assert "<p>Since the run before: 1 newly overdue, 1 recovered.</p>" in page.read_text(encoding="utf-8")
 
 
-def test_a_check_of_the_first_audit_has_no_run_before(checked):
-    _, out, _ = checked(WELL, audits=1)
-    assert out.splitlines()[1:3] == ["0 of 1 group stuck · 1 healthy", ""]
+def test_a_check_of_the_first_audit_has_no_run_before(checked, tmp_path):
+    """A quiet check prints nothing while all is well."""
+    json_file = tmp_path / "check.json"
+    assert checked(WELL, audits=1, more=["--json", str(json_file)]) == (0, "", "")
+    (cluster,) = json.loads(json_file.read_text())["clusters"].values()
+    assert cluster["since_last_run"] is None
 
 
 def test_a_trouble_of_an_audit_that_is_repeated_is_no_news(checked, server):

@@ -20,6 +20,7 @@ from tests import users
 from tests.audits import CLUSTERS
 from tests.conftest import QUICK_JAVA
 from tests.docs.pages import block
+from tests.sessions import CLASSIC, CONNECT
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 NAMES = ("build_your_own_check", "compare_two_nights", "explore_rebalances", "what_is_wrong")
@@ -48,29 +49,33 @@ def run(audits, monkeypatch):
     return start
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("explore_rebalances", {}),
-        ("compare_two_nights", {"cluster_before": DEMO, "since": SINCE}),
-        ("what_is_wrong", {}),
-    ],
-)
+def assert_session_shows_the_same(run, session, name, **parameters):
+    for ours, theirs in zip(run(name, **parameters)[1], run(name, session=session, **parameters)[1], strict=True):
+        assert_frame_equal(ours, theirs, check_dtype=False)
+
+
+TWO_NIGHTS = {"cluster_before": DEMO, "since": SINCE}
+
+
+@pytest.mark.parametrize("spark", [CONNECT, pytest.param(CLASSIC, marks=pytest.mark.nightly)], indirect=True)
+@pytest.mark.parametrize(("name", "parameters"), [("compare_two_nights", TWO_NIGHTS), ("what_is_wrong", {})])
 def test_a_session_of_spark_shows_the_same(run, spark, name, parameters):
-    for ours, theirs in zip(run(name, **parameters)[1], run(name, session=spark, **parameters)[1], strict=True):
-        assert_frame_equal(ours, theirs, check_dtype=False)
+    assert_session_shows_the_same(run, spark, name, **parameters)
 
 
-@pytest.mark.slow
-def test_spark_evaluates_the_same_expectations(run, classic):
-    """In one session only: it evaluates all expectations, which takes Spark a minute."""
-    name = "build_your_own_check"
-    for ours, theirs in zip(run(name)[1], run(name, session=classic)[1], strict=True):
-        assert_frame_equal(ours, theirs, check_dtype=False)
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("spark", "name"),
+    [(CONNECT, "explore_rebalances"), (CLASSIC, "build_your_own_check")],
+    indirect=["spark"],
+)
+def test_a_session_of_spark_shows_what_reports_and_checks_do(run, spark, name):
+    """Each asks all texts of a page or of a check, which `tests/queries/test_both_engines.py` compares."""
+    assert_session_shows_the_same(run, spark, name)
 
 
 class TestExploreRebalances:
+    @pytest.mark.slow
     def test_it_begins_with_the_group_that_is_stuck_and_tells_its_story(self, run, capsys):
         names, (groups, rebalances, blockers, owned), (rebalances_figure, members_figure) = run("explore_rebalances")
         assert (names["group"], groups.group_id[0]) == ("stuck", "stuck")
@@ -97,6 +102,7 @@ class TestExploreRebalances:
         assert "stuck-app @ 127.0.0.1 has been asked to give up partitions for ≥ 27.8 s; 1" in said  # wrapped behind it
         assert "left no partition or task without an owner" in said
 
+    @pytest.mark.slow
     def test_another_group_is_looked_at_by_its_name(self, run, audits):
         _, (_, rebalances, _, _), (figure, members_figure, unowned_figure) = run(
             "explore_rebalances", group="slow-revoke"
@@ -120,11 +126,13 @@ class TestExploreRebalances:
         assert {y for bar in unowned_figure.data for y in bar.y} == lost
         assert len(lost) == 4
 
+    @pytest.mark.slow
     def test_a_group_that_was_deleted_is_shown_to_its_end(self, run, capsys):
         _, (_, rebalances, _), _ = run("explore_rebalances", group="deleted")
         assert {"emptied", "deleted"} & set(rebalances.outcome)
         assert "was deleted" in capsys.readouterr().out
 
+    @pytest.mark.slow
     def test_a_classic_group_has_no_blockers_to_show(self, run):
         _, (_, rebalances, blockers, owned), figures = run("explore_rebalances", group="classic")
         assert list(rebalances.epochs) == ["1", "2", "3"]
@@ -132,6 +140,7 @@ class TestExploreRebalances:
         assert len(figures) == 2
         assert {units.split()[0] for units in owned.units} == {"orders"}
 
+    @pytest.mark.slow
     def test_a_connect_cluster_names_the_worker_that_left(self, run, kinds, capsys):
         parameters = {"tables": kinds, "cluster": "connect", "group": "connect-cluster"}
         _, (groups, *_, owned), (*_, unowned_figure) = run("explore_rebalances", **parameters)
@@ -228,6 +237,7 @@ class TestCompareTwoNights:
             run("compare_two_nights", cluster_before=DEMO)
 
 
+@pytest.mark.slow
 def test_an_expectation_of_ones_own_finds_what_it_is_about(run, audits, capsys):
     _, (usual, results), _ = run("build_your_own_check")
     moved = [row["partitions_moved"] for row in audits.rows("kafka-4.3.1", "rebalance")]
@@ -270,6 +280,7 @@ def test_the_page_says_how_to_get_the_later_night():
     assert f'parameter("tables", "{arguments.out}" if' in notebook
 
 
+@pytest.mark.slow
 def test_jupyter_runs_one_from_start_to_end(audits, tmp_path):
     notebook = tmp_path / "explore_rebalances.ipynb"
     nbformat.write(to_jupyter((NOTEBOOKS / notebook.name).with_suffix(".py").read_text()), notebook)
@@ -304,6 +315,7 @@ def test_it_is_a_notebook_of_databricks_and_asks_only_for_what_connect_has(name)
         assert banned not in source
 
 
+@pytest.mark.process
 def test_all_notebooks_are_written_for_jupyter(tmp_path):
     for path in NOTEBOOKS.glob("*.py"):
         (tmp_path / path.name).write_text(path.read_text())

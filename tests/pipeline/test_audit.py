@@ -13,6 +13,8 @@ from kip848_records.errors import InputError
 from kip848_records.pipeline import rebuild as rebuild_module
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
+from kip848_records.queries.duck import DuckTables
+from kip848_records.report.summary import summary
 from tests.audits import CLUSTERS, capture_options, dumped, table_rows
 from tests.described import described_rows
 from tests.dump_log import read_dump_logs
@@ -162,6 +164,7 @@ class TestRuns:
     def there(self):
         return sorted(path.name for path in self.out.iterdir())
 
+    @pytest.mark.slow
     def test_running_again_with_a_dump_beside_the_segments_leaves_equal_tables(self, captures):
         """Rows of the Kafka source are a copy of the log like any other, and other clusters are left alone."""
         before, versions = self.tables(), self.versions()
@@ -180,6 +183,7 @@ class TestRuns:
         runs = table_rows(self.out, "audit_runs", CLUSTERS[capture.name])
         assert {row["run"]: row["sources"] for row in runs} == {1: list(sources[:1]), 2: list(sources)}
 
+    @pytest.mark.slow
     def test_a_write_that_fails_is_repaired_by_the_next_run(self, captures, monkeypatch):
         before = self.tables()
         replace_rows = rebuild_module._replace
@@ -247,6 +251,19 @@ def test_no_rows_can_be_allowed(request, tmp_path, empty_source, engine, name):
     assert (audit.records, audit.captured_at) == ({}, None)
     rows = {path.name: table_rows(out, path.name, "default") for path in out.iterdir()}
     assert {name for name, found in rows.items() if found} <= {"audit_runs", "log", "partition_history"}
+
+
+def test_a_partition_without_records_counts(captures, tmp_path):
+    """A complete copy of five partitions says so, though groups have written into three of them only."""
+    source = tmp_path / "in"
+    shutil.copytree(captures / "kafka-4.0.0-zstd" / "segments", source)
+    for partition in (3, 4):
+        (source / f"__consumer_offsets-{partition}").mkdir()
+        (source / f"__consumer_offsets-{partition}" / f"{0:020}.log").touch()
+    options = AuditOptions((str(source),), str(tmp_path / "out"))
+    audit = run_audit(None, options, Watcher())
+    (data,) = [line for line in map(str, summary(DuckTables(options.out), audit)) if line.startswith("Data")]
+    assert data.endswith("0 of 5 partitions incomplete")
 
 
 def test_only_errors_are_no_records_and_the_first_is_told(tmp_path):

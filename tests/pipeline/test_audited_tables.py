@@ -12,7 +12,7 @@ from kip848_records.replay.group_replay import GroupReplay
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.numbers import PartitionNumbers
 from kip848_records.replay.rows import ROW_CLASSES
-from kip848_records.specs.registry import REPLAYED
+from kip848_records.specs.tables import REPLAYED
 from tests.audits import dumped
 from tests.replay.logs import record_of as kinds_record_of
 from tests.replay.offset_commits import of_capture

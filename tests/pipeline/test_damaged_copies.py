@@ -100,6 +100,7 @@ def tables_of_files_and_both(files_and_dump, tmp_path_factory):
     return outs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["group_state", "epoch_timeline", "latest_state", "membership", "rebalance_lag"])
 def test_a_record_that_one_copy_cannot_read_is_not_lost(tables_of_files_and_both, table):
     alone, both = (Rows(table_rows(out, table, "default")) for out in tables_of_files_and_both)

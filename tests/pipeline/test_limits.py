@@ -12,8 +12,8 @@ from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.maintain import maintain, plan
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
-from kip848_records.replay.diagnosis.settings import ENABLED
-from kip848_records.specs.registry import DERIVED
+from kip848_records.replay.diagnosis.limits import ENABLED
+from kip848_records.specs.tables import DERIVED
 from tests.audits import table_rows
 from tests.equal_rows import Rows
 from tests.progress import Watcher
@@ -51,6 +51,7 @@ def stored(options):
     return [row["diagnosis_limits"] for row in runs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [OFF, MORE])
 def test_they_change_the_rows_of_their_groups_only(options, before, change):
     changed = audited(options, change, OTHERS)
@@ -60,12 +61,14 @@ def test_they_change_the_rows_of_their_groups_only(options, before, change):
     assert audited(options, OTHERS) == before
 
 
+@pytest.mark.slow
 def test_the_next_run_has_its_own(options, before):
     audited(options, OFF)
     assert audited(options) == before
     assert stored(options)[-2:] == [[OFF._asdict()], None]
 
 
+@pytest.mark.slow
 def test_tables_that_are_made_anew_have_those_of_the_run(options, before):
     changed = audited(options, OFF)
     DeltaTable(f"{options.out}/audit_runs").update({"version": "'0.0.9'"})

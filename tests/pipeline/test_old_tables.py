@@ -27,6 +27,7 @@ def old(captures, tmp_path):
     return tmp_path, {table: table_rows(tmp_path, table, "old") for table in TABLES}
 
 
+@pytest.mark.slow
 def test_maintain_makes_them_anew(old):
     out, before = old
     engine = EmbeddedEngine(str(out))
@@ -37,6 +38,7 @@ def test_maintain_makes_them_anew(old):
     assert {row["version"] for row in table_rows(out, "audit_runs", "old")} == {__version__}
 
 
+@pytest.mark.slow
 def test_an_audit_makes_those_anew_that_lack_a_column(captures, tmp_path):
     """A version under development wrote them: its number is the same."""
     options = AuditOptions(sources=(str(captures / "kafka-4.3.1" / "segments"),), out=str(tmp_path), cluster="dev")

@@ -124,6 +124,7 @@ def test_what_was_lost_before_the_transaction_is_no_doubt(audited):
     assert producers(audited({0: [plain(0), bytes(damaged), commit(2)]})) == [(5, 2, "open")]
 
 
+@pytest.mark.slow
 def test_another_copy_shows_the_marker(audited):
     audited({0: [commit(0), plain(1)]})
     assert audited({0: [commit(0), plain(1), write_marker(2, 5, "commit"), plain(3)]}, copy="other") == []

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from kip848_records.engines.engine import Engine
 from kip848_records.expectations import EXPECTATIONS
@@ -69,6 +70,7 @@ def write_segment(folder: Path, name: str) -> None:
     (folder / f"{0:020}.log").write_bytes(write_batch(records))
 
 
+@pytest.mark.slow
 def test_an_audit_with_offset_commits_names_the_records_that_they_keep_from_loading(tmp_path):
     names = ("share-behind-commits", "commit-type-0-version-1", "value-version-5-of-1")
     for partition, name in enumerate(names):

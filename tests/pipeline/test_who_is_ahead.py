@@ -7,7 +7,7 @@ import pytest
 
 from kip848_records.queries.texts import rendered
 from kip848_records.replay.commits.arrays import FAR
-from kip848_records.specs.commit_progress import FOUND_PROGRESS
+from kip848_records.specs.tables import FOUND_PROGRESS
 from tests.engines.engines import EMBEDDED, new_engine
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -28,6 +28,8 @@ def planted(monkeypatch):
     return plant
 
 
+@pytest.mark.slow
+@pytest.mark.process
 def test_a_short_run(capsys):
     assert fuzz.main(["--inputs", "3000", "--seed", "5", "--processes", "2"]) == 0
     printed = capsys.readouterr().out
@@ -94,6 +96,7 @@ def test_memory_in_use_is_bounded(planted, capsys, monkeypatch):
     assert "bytes in use" in capsys.readouterr().out
 
 
+@pytest.mark.process
 def test_a_process_answers_for_its_own_memory_not_for_its_parent_s():
     mine = np.ones(50_000_000)
     told = subprocess.run([sys.executable, "-c", PRINT_PEAK], cwd=ROOT, check=True, capture_output=True)
@@ -112,6 +115,7 @@ def test_long_inputs_go_to_a_file(capsys, monkeypatch, tmp_path):
     assert Path(path).read_text(encoding="utf-8") == (b"x" * 5000).hex()
 
 
+@pytest.mark.process
 def test_a_process_that_dies_is_a_finding(capsys, monkeypatch):
     monkeypatch.setattr(fuzz, "work", die)
     assert fuzz.main(["--inputs", "10", "--processes", "1"]) == 1

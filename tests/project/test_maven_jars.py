@@ -8,6 +8,8 @@ from tests import maven_jars
 from tests.downloads import UnavailableError
 from tests.maven_jars import fetch
 
+pytestmark = pytest.mark.process
+
 # Puts a jar where Ivy is told to, and leaves a line of its arguments.
 IVY = """
 echo "$@" >> "$XDG_CACHE_HOME/calls"

@@ -37,12 +37,21 @@ def value_json(layout: Layout, kind: Type, value: Any, *, embedded: bool) -> Any
 
 
 def embedded_json(message: Message, value: bytes) -> Any:
-    """A version below 0 is read as 0, and bytes behind the message are not looked at."""
+    """A version below 0 is read as 0, and bytes behind the message are not looked at.
+
+    Bytes that end before a field have the fields in front of it, and its name.
+    """
     layout = message.at(max(int.from_bytes(value[:2], "big", signed=True), 0))
     if len(value) < 2 or layout is None:
         return b64encode(value).decode()
-    try:
-        decoded = PlainDecoder(layout, value[2:]).struct(layout.struct)
-    except BadMessageError:
-        return b64encode(value).decode()
-    return struct_json(layout, layout.struct, decoded, embedded=False)
+    decoder = PlainDecoder(layout, value[2:])
+    found: dict[str, Any] = {}
+    for field in layout.positional(layout.struct):
+        try:
+            if found and decoder.pos == len(decoder.data):
+                return found | {"endsBefore": field.name}
+            decoded = decoder.value(field.type, nullable=layout.nullable(field))
+        except BadMessageError:
+            return b64encode(value).decode()
+        found[field.name] = field_json(layout, field, decoded, embedded=False)
+    return found

@@ -181,7 +181,9 @@ def test_gap_between_the_file_s_name_and_its_first_row(base_offset: int | None, 
     assert column(plain_batch(5, 2), "compaction_gap", base_offset) == [gap, False]
 
 
-@pytest.mark.parametrize("end", [write_batch([], base_offset=2, last_offset=9), plain_batch(2, 3, last_offset=9)])
+@pytest.mark.parametrize(
+    "end", [write_batch([], base_offset=2, last_offset=9), *(plain_batch(2, count, last_offset=9) for count in (3, 7))]
+)
 def test_the_largest_offset_is_the_last_that_the_file_covers(end: bytes):
     row = read(plain_batch(0, 2) + end)[-1]
     assert (row["offset"], row["control"], row["compaction_gap"], row["key"]) == (9, "compacted", True, None)

@@ -145,7 +145,7 @@ def test_a_bad_block_does_not_spoil_the_next_of_its_codec(codec: str):
 
 
 @pytest.mark.parametrize("position", [22, 50, 70], ids=["attributes", "producer", "value"])
-@pytest.mark.parametrize("window", [1, 2, 3, 10])
+@pytest.mark.parametrize("window", [1, 2, 3, 4, 10])
 def test_a_batch_with_a_wrong_crc_may_have_been_any_marker(position: int, window: int):
     def of_producer(offset: int, producer: int) -> bytes:
         return plain_batch(offset, 1, producer_id=producer, transactional=True)

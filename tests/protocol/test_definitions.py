@@ -14,6 +14,8 @@ from kip848_records.protocol.schema import NO_UUID, Array, Layout, Message, Stru
 from tests.downloads import UnavailableError
 from tests.maven_jars import fetch
 
+pytestmark = pytest.mark.slow  # Ivy fetches the jars
+
 Definition = dict[str, Any]
 RELEASES = {
     "3.5.2": "kip-848",

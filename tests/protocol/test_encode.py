@@ -15,6 +15,7 @@ from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMEN
 from kip848_records.protocol.schema import BYTES, Array, Struct
 from tests.protocol.layouts import MESSAGE_LAYOUTS
 from tests.protocol.message_strategies import messages
+from tests.seeds import few
 
 # Those that dialects share are Kafka's own.
 RECORDS_OF_DIALECTS = {record: dialect for dialect in reversed(DIALECTS.values()) for record in dialect.records}
@@ -31,8 +32,8 @@ def columns(kind, value):
     return value
 
 
-@pytest.mark.parametrize("layout", MESSAGE_LAYOUTS, ids=MESSAGE_LAYOUTS.values())
-@settings(max_examples=15)
+@pytest.mark.parametrize("layout", few(list(MESSAGE_LAYOUTS), 12, "layouts"), ids=MESSAGE_LAYOUTS.values())
+@settings(max_examples=4)
 @given(data=st.data())
 def test_values(layout, data):
     drawn = data.draw(st.lists(messages(layout), min_size=1, max_size=12))

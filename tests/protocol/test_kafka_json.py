@@ -4,11 +4,13 @@ The expected texts were copied from its output for segments that held these very
 """
 
 import struct
-from base64 import b64encode
+from base64 import b64decode, b64encode
 
 import pyarrow as pa
 import pytest
 
+from kip848_records.protocol.columns import TIMES
+from kip848_records.protocol.decoded_rows import typed_records
 from kip848_records.protocol.decoder import decode_records
 from kip848_records.protocol.encode import encode_key, encode_message
 from kip848_records.protocol.kafka_json import key_json, value_json
@@ -86,6 +88,9 @@ V2 = V1[:-1] + ',"generationId":-1}'
 V3 = V2[:-1] + ',"rackId":null}'
 ASSIGNED = '{"assignedPartitions":[{"topic":"t","partitions":[0]}],"userData":null}'
 NULL_ARRAY = b"\0\0\xff\xff\xff\xff\xff\xff\xff\xff"
+KAFKA_GO = b64decode("AAEAAAABAA1vcmRlcl9jcmVhdGVk/////w==")
+"""A subscription of segmentio/kafka-go: of version 1, which has `ownedPartitions`."""
+
 EMBEDDED = {
     "version 0": (subscription(0), assignment(0), V0, ASSIGNED),
     "version 1": (subscription(1), assignment(1), V1, ASSIGNED),
@@ -112,19 +117,41 @@ EMBEDDED = {
     "the other": (b"\0\3bad", assignment(3), None, ASSIGNED),
     "null where it may not be": (NULL_ARRAY, NULL_ARRAY, None, None),
 }
+SHORT = {
+    "kafka-go": (
+        KAFKA_GO,
+        assignment(1)[:-4],
+        '{"topics":["order_created"],"userData":null,"endsBefore":"ownedPartitions"}',
+        ASSIGNED.replace('"userData":null', '"endsBefore":"userData"'),
+    ),
+    "before generationId": (subscription(2)[:-4], b"", V1[:-1] + ',"endsBefore":"generationId"}', None),
+    "before rackId": (subscription(3)[:-2], b"", V2[:-1] + ',"endsBefore":"rackId"}', None),
+    "topics alone": (subscription(0)[:-4], b"", '{"topics":["t"],"endsBefore":"userData"}', None),
+    "no topic": (
+        b"\0\1\0\0\0\0",
+        b"\0\0\0\0\0\0",
+        '{"topics":[],"endsBefore":"userData"}',
+        '{"assignedPartitions":[],"endsBefore":"userData"}',
+    ),
+    "cut in ownedPartitions": (subscription(1)[:-1], b"", None, None),
+    "cut in a topic": (KAFKA_GO[:12], b"", None, None),
+    "a topic that is not UTF-8": (KAFKA_GO.replace(b"order", b"\xffrder"), b"", None, None),
+}
 
 
-@pytest.mark.parametrize("case", EMBEDDED)
+@pytest.mark.parametrize("case", [*EMBEDDED, *SHORT])
 def test_consumer_protocol(case):
-    one, two, one_text, two_text = EMBEDDED[case]
+    """The short ones are printed with what they have; Kafka's tool prints them as base64."""
+    one, two, one_text, two_text = (EMBEDDED | SHORT)[case]
     expected = group_text((one_text or base64(one), two_text or base64(two)))
     assert printed(2, {"group": "g"}, classic_group((one, two)), version=3) == expected
 
 
 def test_members_do_not_mix():
     """All members of all groups are parsed together."""
-    members = [(one, two) for one, two, _, _ in EMBEDDED.values()]
-    texts = [(first or base64(one), second or base64(two)) for one, two, first, second in EMBEDDED.values()]
+    cases = [*EMBEDDED.values(), *SHORT.values()]
+    members = [(one, two) for one, two, _, _ in cases]
+    texts = [(first or base64(one), second or base64(two)) for one, two, first, second in cases]
     assert printed(2, {"group": "g"}, classic_group(*members), version=3) == group_text(*texts)
 
 
@@ -227,3 +254,32 @@ def test_nullable_struct():
 def test_tombstone():
     batch = decode_records(pa.array([encode_key(RECORDS[3], {"groupId": "g"})]), pa.array([None], pa.binary()))
     assert value_json(batch.groups[0]).to_pylist() == [None]
+
+
+# --- typed records ---
+
+
+def test_typed_records_have_what_members_embed_beside_its_bytes():
+    """One text for each member, also of a payload that is short; none for other protocols and tombstones."""
+    layout, key = RECORDS[2].value_layouts(3)[0], encode_key(RECORDS[2], {"group": "g"})
+    cases = [*EMBEDDED.values(), *SHORT.values()]
+    members = [(one, two) for one, two, _, _ in cases]
+    groups = [([members[0]], "connect"), (members, "consumer"), ([], "consumer"), (members[:2], "consumer")]
+    values = [encode_message(layout, classic_group(*of, protocol_type=kind)) for of, kind in groups]
+    values.append(None)
+    types = {"partition": pa.int32(), "offset": pa.int64(), "timestamp": TIMES}
+    columns = {name: pa.nulls(len(values), kind) for name, kind in types.items()}
+    columns["key"] = pa.array([key] * len(values))
+    batch = pa.RecordBatch.from_pydict(columns | {"value": pa.array(values, pa.binary())})
+    rows = [row for found in typed_records("group_metadata", "kafka", [batch]) for row in found.to_pylist()]
+    texts = [(one_text or base64(one), two_text or base64(two)) for one, two, one_text, two_text in cases]
+    for side, name in enumerate(("subscription", "assignment")):
+        said = {(len(row["members"] or ()), row["protocol_type"]): row[f"members_{name}"] for row in rows}
+        assert said == {
+            (1, "connect"): None,
+            (0, None): None,
+            (len(cases), "consumer"): [each[side] for each in texts],
+            (0, "consumer"): [],
+            (2, "consumer"): [each[side] for each in texts[:2]],
+        }
+        assert [len(row["members"]) for row in rows if row[f"members_{name}"] is not None] == [len(cases), 0, 2]

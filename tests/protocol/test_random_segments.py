@@ -11,6 +11,7 @@ from tests.fuzz_cases import CASES
 from tests.protocol.random_segments import captured_batches, random_record, with_damaged_records
 from tests.protocol.segment_comparisons import compare_segment, read
 from tests.protocol.segment_writer import CODECS, write_batch
+from tests.seeds import daily_seeds, nightly_rows
 
 SEED = 848
 
@@ -33,7 +34,10 @@ def test_damaged_records_are_found_by_the_plain_reader(rng):
     assert 0 < sum(good) < len(good)
 
 
-def test_random_cases():
-    for number in range(400):
-        case = CASES["segments"](random.Random(f"segments/{SEED}/{number}"))  # noqa: S311 - not for secrets
+@pytest.mark.parametrize(
+    ("seed", "cases"), [(SEED, 40), *nightly_rows((seed, 400) for seed in daily_seeds(2, "segments"))]
+)
+def test_random_cases(seed, cases):
+    for number in range(cases):
+        case = CASES["segments"](random.Random(f"segments/{seed}/{number}"))  # noqa: S311 - not for secrets
         case.check(case.items)

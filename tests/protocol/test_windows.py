@@ -12,6 +12,7 @@ from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA, SegmentError
 from tests.protocol.damage import mutate
 from tests.protocol.random_segments import random_segment, with_damaged_block, with_damaged_records
 from tests.protocol.segment_writer import plain_batch, write_marker
+from tests.seeds import daily_seeds, nightly_rows
 
 
 @pytest.fixture
@@ -52,11 +53,12 @@ def out_of_order(rng: random.Random, batch: bytes) -> bytes:
 DAMAGE = (with_damaged_records, with_damaged_block, changed, doubled_or_lost, of_other_magic, *[out_of_order] * 2)
 
 
-@pytest.mark.parametrize(("cases", "harmed"), [(50, False), (150, True)])
-def test_windows_do_not_show(cases: int, harmed: bool, read):  # noqa: FBT001
-    errors = 0
+@pytest.mark.parametrize(("seed", "share"), [("", 8), *nightly_rows((seed, 1) for seed in daily_seeds(2, "windows"))])
+@pytest.mark.parametrize(("most", "harmed"), [(50, False), (150, True)])
+def test_windows_do_not_show(most: int, harmed: bool, read, seed, share):  # noqa: FBT001
+    errors, cases = 0, most // share
     for number in range(cases):
-        rng = random.Random(f"windows/{number}")  # noqa: S311 - not for secrets
+        rng = random.Random(f"windows/{number}{seed}")  # noqa: S311 - not for secrets
         batches = random_segment(rng)
         if harmed:
             batches = [

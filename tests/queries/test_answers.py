@@ -1,4 +1,4 @@
-"""The answers for programs are what their JSON Schemas say, on both engines."""
+"""The answers for programs are what their JSON Schemas say; `test_both_engines.py` compares the types on Spark."""
 
 import json
 from datetime import datetime
@@ -10,7 +10,6 @@ from kip848_records.cli import main
 from kip848_records.queries.answers import ANSWERS, json_schema
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.questions import questions
-from kip848_records.queries.spark import SparkTables
 from kip848_records.queries.texts import query
 from kip848_records.report.terminal import plain_text
 from tests import made_tables
@@ -46,21 +45,15 @@ def lines(answer):
     return [json.loads(json.dumps(row, default=plain_text)) for row in answer.to_pylist()]
 
 
-@pytest.fixture(params=["embedded", "spark"])
-def tables(request, audits):
-    if request.param == "embedded":
-        return DuckTables(str(audits.out))
-    return SparkTables(request.getfixturevalue("spark"), str(audits.out))
-
-
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_schema_is_one(name):
     Draft202012Validator.check_schema(json_schema(name))
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_an_answer_has_the_columns_and_types_of_its_schema(tables, text):
+def test_an_answer_has_the_columns_and_types_of_its_schema(audits, text):
     name, sql, parameters = TEXTS[text]
+    tables = DuckTables(str(audits.out))
     answer = tables.arrow(sql, CLUSTERS[CAPTURE], **parameters)
     assert {field.name: field.type for field in answer.schema} == {each.name: each.type for each in ANSWERS[name]}
     found = lines(answer)

@@ -1,6 +1,6 @@
-"""Both engines give the same answers to one text, and see the versions that belong together.
+"""Both engines read the same rows from Delta tables, and see the versions that belong together.
 
-The product is its own oracle: one engine for the other. `test_questions.py` knows the answers.
+The product is its own oracle: one engine for the other. `test_both_engines.py` compares all texts, over rows in memory.
 """
 
 import errno
@@ -9,7 +9,7 @@ import shutil
 from datetime import UTC, datetime
 
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from kip848_records.errors import InputError
 from kip848_records.machine.budget import Budget
@@ -17,9 +17,9 @@ from kip848_records.queries.duck import DuckTables, _database
 from kip848_records.queries.engines import open_tables
 from kip848_records.queries.spark import SparkTables
 from kip848_records.queries.tables import words
-from kip848_records.report.page.contents import contents
 from tests import made_tables
 from tests.audits import CLUSTERS
+from tests.sessions import BOTH
 
 DEMO = CLUSTERS["kafka-4.3.1"]
 TEXTS = {
@@ -50,8 +50,8 @@ def duck(audits):
 
 
 @pytest.fixture(scope="module")
-def spark_tables(spark, audits):
-    return SparkTables(spark, str(audits.out))
+def spark_tables(classic, audits):
+    return SparkTables(classic, str(audits.out))
 
 
 @pytest.mark.parametrize(("name", "cluster"), [*((name, DEMO) for name in TEXTS), ("nulls", None), ("sums", None)])
@@ -60,14 +60,13 @@ def test_both_engines_give_the_same_answer(duck, spark_tables, name, cluster):
     assert answers[0] == answers[1] != []
 
 
-@pytest.mark.slow
-def test_both_engines_give_the_same_page(duck, spark_tables):
-    assert contents(duck, None, cluster=DEMO) == contents(spark_tables, None, cluster=DEMO)
-
-
-def test_the_runs_are_those_of_the_audits(duck, spark_tables):
+@BOTH
+def test_the_runs_are_those_of_the_audits(duck, spark, audits):
+    tables = SparkTables(spark, str(audits.out))
     assert [run.cluster for run in duck.chosen_runs()] == sorted(CLUSTERS.values())
-    assert duck.runs() == spark_tables.runs()
+    assert duck.runs() == tables.runs()
+    answers = [each.arrow(TEXTS["times"], DEMO).to_pylist() for each in (duck, tables)]
+    assert answers[0] == answers[1] != []
 
 
 def test_a_query_sees_the_version_that_the_run_names(duck, audits):
@@ -138,7 +137,10 @@ def test_parameters_of_every_kind(duck):
 def test_a_column_of_which_the_log_has_no_minimum_keeps_its_rows(tmp_path):
     """As Spark writes a BOOLEAN: with a count of nulls only."""
     rows = [{"group_id": f"g{n}", "clock_skew": n == 0, "history": "observed"} for n in range(3)]
-    made_tables.write(tmp_path, "c", rebalance=rows, audit_runs=[{"run": 1}])
+    made_tables.write(tmp_path / "made", "c", rebalance=rows)
+    made = DeltaTable(str(tmp_path / "made" / "rebalance")).to_pyarrow_table()
+    made_tables.write(tmp_path, "c", audit_runs=[{"run": 1}])
+    write_deltalake(str(tmp_path / "rebalance"), made, partition_by=["cluster"])
     (log,) = (tmp_path / "rebalance" / "_delta_log").glob("*.json")
     actions = [json.loads(line) for line in log.read_text().splitlines()]
     (added,) = [each["add"] for each in actions if "add" in each]

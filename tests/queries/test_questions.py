@@ -1,5 +1,9 @@
-"""The named questions: each runs on the tables of a capture, and its answer is what they say."""
+"""The named questions: each runs on the tables of a capture, and its answer is what they say.
 
+`test_both_engines.py` shows that Spark gives the same answers.
+"""
+
+import json
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -11,7 +15,6 @@ from kip848_records.errors import InputError
 from kip848_records.log.views import create_views
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.questions import questions
-from kip848_records.queries.spark import SparkTables
 from tests import made_tables
 from tests.audits import CLUSTERS, WITH_RECORD_TABLES, dumped
 
@@ -19,29 +22,17 @@ QUESTIONS = {name: each.sql for name, each in questions().items()}
 CAPTURE = "kafka-4.3.1"
 
 
-@pytest.fixture(scope="module")
-def views(spark, audits):
-    create_views(spark, str(audits.out), CLUSTERS[CAPTURE])
-    return spark
+@pytest.fixture
+def ask(audits):
+    """Answers a question about the capture."""
+    tables = DuckTables(str(audits.out))
+    return lambda name: tables.arrow(QUESTIONS[name], CLUSTERS[CAPTURE]).to_pylist()
 
 
-@pytest.fixture(params=["views", "embedded"])
-def ask(request, audits):
-    """Answers a question as a notebook does, in the session's views, and as `kip848 query` does."""
-    if request.param == "embedded":
-        tables = DuckTables(str(audits.out))
-        return lambda name: tables.arrow(QUESTIONS[name], CLUSTERS[CAPTURE]).to_pylist()
-    views = request.getfixturevalue("views")
-    return lambda name: [row.asDict() for row in views.sql(QUESTIONS[name]).collect()]
-
-
-@pytest.fixture(params=["embedded", "spark"])
-def ask_of(request, kinds):
-    """Answers a question about a cluster of `kinds/`, on either engine: rows as tuples."""
-    if request.param == "embedded":
-        tables = DuckTables(str(kinds))
-    else:
-        tables = SparkTables(request.getfixturevalue("spark"), str(kinds))
+@pytest.fixture
+def ask_of(kinds):
+    """Answers a question about a cluster of `kinds/`: rows as tuples."""
+    tables = DuckTables(str(kinds))
     return lambda name, cluster: [tuple(row.values()) for row in tables.arrow(QUESTIONS[name], cluster).to_pylist()]
 
 
@@ -105,6 +96,21 @@ def test_question_unowned(ask, rows):
     assert (answer[0]["group_id"], answer[0]["topic"]) == ("static", "orders")
 
 
+def test_a_time_without_an_owner_that_a_clock_or_the_log_does_not_show_is_left_out(tmp_path):
+    row = {"group_id": "g", "group_type": "consumer", "topic": "t", "partition": 0, "history": "observed"}
+    rows = [
+        row | {"wanted_ms": 1, "to_member": "m"},
+        row | {"wanted_ms": 9, "to_member": "m", "clock_skew": True},
+        row | {"wanted_ms": 5, "history": "right_censored"},
+        row | {"wanted_ms": 7, "to_member": "m", "history": "left_censored"},
+        row | {"wanted_ms": 0, "to_member": "m"},
+    ]
+    rows = [{"clock_skew": False, **each} for each in rows]
+    made_tables.write(tmp_path, "c", audit_runs=[{"run": 1}], partition_handover=rows)
+    found = DuckTables(str(tmp_path)).rows(QUESTIONS["unowned"], "c")
+    assert [(row.wanted_ms, row.without_new_owner) for row in found] == [(5, True), (1, False)]
+
+
 def test_question_handovers(ask, rows):
     answer = ask("handovers")
     assert Counter((row["group_id"], row["partition"]) for row in answer) == Counter(
@@ -141,13 +147,8 @@ def test_question_quarantine(ask, tmp_path):
     assert list(row.values()) == ["value_truncated", "value: too short", 1, 2, 7, 9]
 
 
-@pytest.mark.parametrize("engine", ["embedded", "spark"])
-def test_question_commits(request, audits, engine):
-    cluster = CLUSTERS[WITH_RECORD_TABLES]
-    if engine == "embedded":
-        tables = DuckTables(str(audits.out))
-    else:
-        tables = SparkTables(request.getfixturevalue("spark"), str(audits.out))
+def test_question_commits(audits):
+    tables, cluster = DuckTables(str(audits.out)), CLUSTERS[WITH_RECORD_TABLES]
     rows = [row for row in audits.rows(WITH_RECORD_TABLES, "offset_commit") if not row["is_tombstone"]]
     kept = Counter((row["group"], row["topic"]) for row in rows if row["transaction"] in {"none", "committed"})
     answer = tables.rows(QUESTIONS["commits"], cluster)
@@ -159,6 +160,11 @@ def test_question_runs(ask):
     answer = ask("runs")
     assert [(row["run"], row["partition"], row["complete_from"]) for row in answer] == [(1, n, 0) for n in range(3)]
     assert {row["captured_at"].strftime("%M:%S.%f") for row in answer} == {"19:14.385000"}
+
+
+def test_views_of_a_session_answer_a_question(spark, ask, audits):
+    create_views(spark, str(audits.out), CLUSTERS[CAPTURE])
+    assert [row.asDict() for row in spark.sql(QUESTIONS["protocols"]).collect()] == ask("protocols")
 
 
 def test_a_folder_without_tables_and_a_cluster_that_is_not_there_are_refused(spark, audits, tmp_path):
@@ -222,6 +228,22 @@ def test_question_new_events(ask):
     assert ask("new_events") == ask("events")
 
 
+def test_a_rebalance_is_new_that_ended_where_the_run_before_had_not_read(tmp_path):
+    """By offsets, as the clock of the machine that read may differ."""
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    runs = [{"run": 1, "captured_at": at, "counted_until": {0: 8}}, {"run": 2, "captured_at": at + timedelta(hours=1)}]
+    group = {"group_id": "g", "group_type": "consumer"}
+    ended = [
+        group | {"outcome": "converged", "began_offset": offset, "began_at": at, "ended_offset": offset, "ended_at": at}
+        for offset in (7, 8, 9)
+    ]
+    nothing = dict.fromkeys(("diagnosis", "partition_history", *made_tables.OF_KINDS, "membership"), ())
+    tables = nothing | {"audit_runs": runs, "rebalance": ended, "group_state_timeline": [group]}
+    made_tables.write(tmp_path, "c", **tables)
+    found = DuckTables(str(tmp_path)).rows(QUESTIONS["new_events"], "c")
+    assert len([row for row in found if row.event == "rebalance_finished"]) == 2
+
+
 def test_question_lost_time(ask, rows):
     lost, parts = Counter(), Counter()
     for row in rows("rebalance"):
@@ -250,6 +272,23 @@ def test_question_stopped_tasks(ask_of):
     assert {row[6] for row in found} == {"http://127.0.0.1:19603/"}
 
 
+def test_tasks_that_stand_still_for_longest_come_first(tmp_path):
+    released = {"later": 30, "unknown": None, "first": 10}
+    rows = [
+        {
+            "group_id": "g",
+            "subtopology_id": name,
+            "task": 0,
+            "status": "open",
+            "released_at": None if at is None else datetime(2026, 1, 1, 0, at, tzinfo=UTC),
+        }
+        for name, at in released.items()
+    ]
+    made_tables.write(tmp_path, "c", audit_runs=[{"run": 1}], task_handover=rows, connect_assignment=[], membership=[])
+    found = DuckTables(str(tmp_path)).rows(QUESTIONS["stopped_tasks"], "c")
+    assert [row.connector_or_subtopology for row in found] == ["unknown", "first", "later"]
+
+
 def test_question_workers(ask_of):
     assert ask_of("workers", "connect") == [
         ("connect-cluster", "http://127.0.0.1:19602/", True, name, [-1, 0]) for name in ("src1", "src3")
@@ -264,6 +303,7 @@ def test_a_worker_that_runs_nothing_is_shown(tmp_path, running):
         "made",
         audit_runs=[{"run": 1}],
         group_state=[worker | {"leader": "a"}],
+        membership=[],
         connect_assignment=[
             worker | {"member_id": "a", "worker_url": "http://a/", "running": [{"connector": "s", "tasks": [0]}]},
             worker | {"member_id": "b", "worker_url": "http://b/", "running": running},
@@ -391,6 +431,62 @@ def test_question_not_consumed(tmp_path):
     ]
 
 
+SUBSCRIPTIONS = {
+    "by name": {"topics": ["read"]},
+    "both": {"topics": ["read", "left"]},
+    "by an expression": {"topics": [], "regex": "r.*"},
+    "not resolved": {"topics": [], "regex": "l.*"},
+    "not known": {},
+    "has it": {"topics": ["read"], "member_id": "owner"},
+    "streams": {"group_type": "streams"},
+    "left": {"topics": ["read"], "left_offset": 9},
+}
+"""Members of groups that have committed offsets of the topics `read` and `left`."""
+
+
+def test_question_not_subscribed(tmp_path):
+    """Where all subscriptions are known, and in a group that has members."""
+    run = {"run": 1, "captured_at": datetime(2026, 1, 1, tzinfo=UTC), "offset_commits": True}
+    keys = [
+        {
+            "group_id": group,
+            "key_type": 1,
+            "offset": 10 * number + nth,
+            "transaction": "none",
+            "key": json.dumps({"group": group, "topic": topic, "partition": nth}, separators=(",", ":")),
+            "value": json.dumps({"offset": 7}, separators=(",", ":")),
+        }
+        for number, group in enumerate(SUBSCRIPTIONS)
+        for nth, topic in enumerate(("read", "left"))
+    ]
+    topology = '{"epoch":0,"subtopologies":[{"sourceTopics":["read"],"sourceTopicRegex":[]}]}'
+    members = [{"group_id": group, "group_type": "classic"} | columns for group, columns in SUBSCRIPTIONS.items()]
+    made_tables.write(
+        tmp_path,
+        "c",
+        audit_runs=[run],
+        latest_state=[*keys, {"group_id": "streams", "key_type": 23, "offset": 99, "value": topology}],
+        membership=members,
+        group_state=[{"group_id": group, "members": 1} for group in SUBSCRIPTIONS],
+        regex_resolution=[{"group_id": "by an expression", "regex": "r.*", "topics": ["read"], "offset": 98}],
+        commit_progress=[PARTITION | {"group_id": "has it", "topic": "left", "member_id": "owner", "partition": 1}],
+    )
+    found = DuckTables(str(tmp_path)).rows(QUESTIONS["not_subscribed"], "c")
+    assert [(row.group_id, row.topic, row.partition, row.committed) for row in found] == [
+        (group, "left", 1, 7) for group in ("by an expression", "by name", "streams")
+    ]
+
+
+def test_question_compaction(tmp_path):
+    """The partition that the cleaner does not come to is first."""
+    usual = {"copy": "log", "cleaned_until": 9, "bytes": 10, "dirty_files": 2, "dirty_records": 1, "dirty_bytes": 9}
+    left = {"partition": 2, "bytes": 51, "dirty_files": 8, "dirty_bytes": 50, "dirty_ms": 5}
+    rows = [usual | {"partition": number, "dirty_ms": 1} for number in (0, 1)]
+    made_tables.write(tmp_path, "c", audit_runs=[{"run": 1}], partition_content=[*rows, usual | left])
+    found = DuckTables(str(tmp_path)).rows(QUESTIONS["compaction"], "c")
+    assert [(row.partition, row.state) for row in found] == [(2, "not_cleaned"), (0, "cleaned"), (1, "cleaned")]
+
+
 def test_question_jumps(tmp_path):
     """The newest first."""
     jumps = [
@@ -432,7 +528,10 @@ def test_question_simple_groups(tmp_path):
     """Beside groups with records; a group of an open transaction has no committed offset yet."""
     run = {"run": 1, "captured_at": datetime(2026, 1, 1, tzinfo=UTC), "offset_commits": True}
     simple = [{"group_id": name, "group_type": "simple", "state": "Empty"} for name in "ab"]
-    commits = [{"group_id": name, "key_type": 1, "offset": n, "timestamp": n} for n, name in enumerate("aac")]
+    commits = [
+        {"group_id": name, "key_type": 1, "offset": n, "timestamp": n, "value": f'{{"offset":{committed}}}'}
+        for n, (name, committed) in enumerate([("a", 0), ("a", 1), ("c", 2), ("a", -1)])
+    ]
     states = [*simple, {"group_id": "c", "group_type": "consumer", "state": "Stable"}]
     made_tables.write(tmp_path, "c", audit_runs=[run], group_state=states, latest_state=commits)
     found = DuckTables(str(tmp_path)).rows(QUESTIONS["simple_groups"], "c")

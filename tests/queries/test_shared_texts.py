@@ -35,6 +35,23 @@ def test_a_name_that_is_no_table_brings_no_relation():
     assert completed(text) == text
 
 
+def test_the_alias_of_a_column_brings_no_relation():
+    """Spark looks at each table in front, whether anything reads it or not."""
+    text = "SELECT nth, owners.member_id FROM (SELECT 1 AS nth, 'a' AS member_id) AS owners"
+    assert completed(text) == text
+
+
+def test_a_table_of_ones_own_may_name_its_columns():
+    text = "WITH groups (captures, n) AS (SELECT 1, 2) SELECT captures FROM groups"
+    assert completed(text) == text
+
+
+def test_relations_come_behind_the_word_for_recursion():
+    text = completed("with recursive own AS (SELECT 1 AS one) SELECT * FROM captures, own")
+    assert text.startswith("with recursive captures AS (")
+    assert text.endswith("),\nown AS (SELECT 1 AS one) SELECT * FROM captures, own")
+
+
 def test_a_text_brings_relations_of_its_own():
     text = completed("SELECT * FROM chosen", chosen="SELECT group_id FROM captures")
     assert text.index("captures AS (") < text.index("chosen AS (") < text.index("SELECT * FROM chosen")

@@ -9,7 +9,7 @@ import pytest
 from kip848_records.kinds import CLASSIC, CONNECT, CONSUMER, KINDS, SHARE, STREAMS
 from kip848_records.queries.texts import completed
 from kip848_records.queries.wording import CAUSES, HEALTH, cause_text, causes_of, causes_text, member_states
-from kip848_records.specs.registry import REPLAYED
+from kip848_records.specs.tables import REPLAYED
 
 _NAME = re.compile(r"\b[a-z]+_[a-z_]+\b")
 

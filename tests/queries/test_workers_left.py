@@ -76,6 +76,7 @@ def test_explain_says_with_how_much_each_worker_left(made):
     }
 
 
+@pytest.mark.slow
 def test_simulated_workers_are_those_that_the_tables_tell_of(tmp_path):
     simulated = simulate(
         Simulation(0, hours=2, seed=1, partitions=2, happening_s=60, connect_groups=6), tmp_path / "log"

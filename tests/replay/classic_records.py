@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMENT, CONSUMER_PROTOCOL_SUBSCRIPTION
-from kip848_records.replay.classic.payloads import ConsumerAssignment, ConsumerSubscription
 from kip848_records.replay.numbers import PartitionNumbers
-from kip848_records.replay.records import ClassicGroupValue, ClassicMemberValue
+from kip848_records.replay.records import Assignment, ClassicGroupValue, ClassicMemberValue, Subscription
 from tests.protocol.kafka_form import kafka_form
 from tests.protocol.plain_decoder import BadMessageError, PlainDecoder
 
@@ -36,13 +35,13 @@ def _member(kind: str | None, member: Mapping[str, Any], numbers: PartitionNumbe
         found = _decoded(CONSUMER_PROTOCOL_SUBSCRIPTION, payloads[0])
         if found is not None:
             owned = _partitions(found.get("ownedPartitions"), numbers)
-            subscription, payloads[0] = ConsumerSubscription(tuple(sorted(found["topics"])), owned), None
+            subscription, payloads[0] = Subscription(tuple(sorted(found["topics"])), owned), None
         found = _decoded(CONSUMER_PROTOCOL_ASSIGNMENT, payloads[1])
         if found is not None:
             assigned = _partitions(found.get("assignedPartitions"), numbers)
-            assignment, payloads[1] = ConsumerAssignment(assigned, bool(found.get("userData"))), None
+            assignment, payloads[1] = Assignment(assigned, _bytes(found.get("userData")) or None), None
         elif payloads[1] in {"", b""}:
-            assignment = ConsumerAssignment(frozenset(), has_user_data=False)
+            assignment = Assignment(frozenset())
     names = ("memberId", "groupInstanceId", "clientId", "clientHost", "rebalanceTimeout", "sessionTimeout")
     raw = [_bytes(payload) or None for payload in payloads]
     return ClassicMemberValue(*(member.get(name) for name in names), subscription, assignment, *raw)

@@ -104,9 +104,6 @@ def _differing(row: Any, true: Any) -> Iterable[str]:
     if ours.get("cause") == "unknown" or "causes" in ours:
         skipped |= _OF_CAUSE
     skipped |= {name for name in _MAY_BE_NULL if ours.get(name, 0) is None}
-    # A join or a deletion behind the stay may be gone: then nobody knows whether the member may still return.
-    if ours.get("returned", 0) is None and ours["history"] == "right_censored":
-        skipped.add("history")
     return [name for name, value in ours.items() if name not in skipped and value != theirs[name]]
 
 

@@ -146,7 +146,7 @@ STORIES = (
         ),
         rebalances=("4 unknown, 10 to - -, - to - members, - moved, left_censored",),
         stays=(
-            "0 consumer a @i - at 10 (-), replaced at 100 (4), 90 away, censored",
+            "0 consumer a @i - at 10 (-), replaced at 100 (4), may return, 90 away, left_censored",
             "0 consumer b @i replaced at 100 (4), right_censored",
         ),
         coverage=complete_between((8, 1000)),
@@ -217,8 +217,8 @@ STORIES = (
         ),
         states=("0 consumer Assigning 20 to -, censored",),
         stays=(
-            "0 consumer a - at 10 (-), - at - (-), censored",
-            "0 consumer d - at - (-), left at 100 (5), censored",
+            "0 consumer a - at 10 (-), - at - (-), may return, left_censored",
+            "0 consumer d - at - (-), left at 100 (5), may return, left_censored",
             "0 consumer c - at 20 (-), censored",
         ),
         coverage=complete_between((6, 1000)),
@@ -489,8 +489,8 @@ STORIES = (
             "1 member_joined by c, 40 to 40 converged, 0 to 1 members, - moved",
         ),
         stays=(
-            "0 consumer a - at 10 (-), - at - (-), left_censored",
-            "0 consumer b - at 20 (-), - at - (-), left_censored",
+            "0 consumer a - at 10 (-), - at - (-), may return, left_censored",
+            "0 consumer b - at 20 (-), - at - (-), may return, left_censored",
             "1 consumer c joined at 40 (1), right_censored",
         ),
         members=("c reconciled 1 40 to -, right_censored",),
@@ -506,7 +506,7 @@ STORIES = (
         states=("0 classic Stable 10 to -, censored",),
         stays=(
             "0 classic a joined at 10 (5), censored",
-            "0 classic b joined at 10 (5), left at 20 (6), censored",
+            "0 classic b joined at 10 (5), left at 20 (6), may return, left_censored",
         ),
         last="classic Stable generation 6, 1 members since 10, censored",
         coverage=complete_between((0, 1000), log_start_missing=True),
@@ -562,7 +562,7 @@ STORIES = (
             "1 member_joined by b, 40 to 40 converged, 0 to 1 members, - moved",
         ),
         stays=(
-            "0 consumer a joined at 10 (1), - at - (-), left_censored",
+            "0 consumer a joined at 10 (1), - at - (-), may return, left_censored",
             "1 consumer b joined at 40 (1), right_censored",
         ),
         last="consumer Stable 1/1, 1 members since 40",
@@ -593,8 +593,8 @@ STORIES = (
         """,
         stays=(
             "0 classic a joined at 10 (5), censored",
-            "0 classic b joined at 10 (5), - at - (-), censored",
-            "0 classic c - at 30 (-), left at 40 (7), censored",
+            "0 classic b joined at 10 (5), - at - (-), may return, left_censored",
+            "0 classic c - at 30 (-), left at 40 (7), may return, left_censored",
         ),
         last="classic Stable generation 7, 1 members since 30, censored",
         coverage=complete_between((0, 1000), first_loss=3, last_loss=4),
@@ -669,7 +669,7 @@ STORIES = (
             "1 consumer Stable 40 to -, right_censored",
         ),
         stays=(
-            "0 consumer a joined at 10 (1), - at - (-), left_censored",
+            "0 consumer a joined at 10 (1), - at - (-), may return, left_censored",
             "1 consumer b joined at 40 (1), right_censored",
         ),
         last="consumer Stable 1/1, 1 members since 40",
@@ -731,7 +731,7 @@ STORIES = (
             "0 consumer a joined at 10 (1), censored",
             "0 consumer b joined at 10 (1), censored",
             "0 consumer c joined at 10 (1), censored",
-            "0 consumer d - at 60 (-), - at - (-), censored",
+            "0 consumer d - at 60 (-), - at - (-), may return, left_censored",
         ),
         members=(
             "a reconciled 1 60 to -, censored",

@@ -129,7 +129,8 @@ def stay(row: Membership) -> str:
     text += f" {dash(row.joined_how)} at {since_start(row.joined_at)} ({dash(row.joined_epoch)})"
     if row.left_offset is not None:
         text += f", {dash(row.left_how)} at {since_start(row.left_at)} ({dash(row.left_epoch)})"
-    text += ", returned" if row.returned else ""
+    if row.left_offset is not None:
+        text += {True: ", returned", False: "", None: ", may return"}[row.returned]
     text += f", {row.away_ms} away" if row.away_ms else ""
     text += f", {row.topology_lag_ms} behind the topology" if row.topology_lag_ms else ""
     return text + _history(row.history)

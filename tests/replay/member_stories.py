@@ -192,8 +192,8 @@ STORIES = (
             "2 static_member_replaced by b, 0 moved",
         ),
         stays=(
-            "0 classic a @i joined at 10 (1), upgraded at 20 (2), right_censored",
-            "0 consumer a @i upgraded at 20 (2), replaced at 20 (2), right_censored",
+            "0 classic a @i joined at 10 (1), upgraded at 20 (2), may return",
+            "0 consumer a @i upgraded at 20 (2), replaced at 20 (2), may return",
             "0 consumer b @i replaced at 20 (2), right_censored",
         ),
     ),
@@ -216,7 +216,7 @@ STORIES = (
         stays=(
             "0 consumer a @i joined at 10 (1), replaced at 50 (1), returned, 30 away",
             "0 consumer a @i replaced at 50 (1), replaced at 80 (2), returned, 20 away",
-            "0 consumer a @i replaced at 80 (2), expired at 95 (3), 5 away, right_censored",
+            "0 consumer a @i replaced at 80 (2), expired at 95 (3), may return, 5 away",
         ),
         handovers=(
             "0 - to a at 10",

@@ -90,7 +90,7 @@ STORIES = (
             "3 member_joined by b, 500 to 500 converged, 0 to 1 members, - moved",
         ),
         stays=(
-            "0 consumer a joined at 10 (1), left at 20 (2), right_censored",
+            "0 consumer a joined at 10 (1), left at 20 (2), may return",
             "0 consumer b joined at 500 (3), right_censored",
         ),
     ),
@@ -159,6 +159,20 @@ STORIES = (
         ),
     ),
     Story(
+        "an epoch that is written again is none: what was written before it is a cause of the next one",
+        """
+        10: 5 a ~t, 3 1 #5, 7 a, 6 1, 8 a 1
+        20: 5 b %r, 8 b 1
+        30: 3 1 #6
+        40: 16 r ~t, 3 2 #6, 7 b, 6 2, 8 a 2, 8 b 2
+        """,
+        causes=("1 member_joined by a, - moved", "2 regex_resolved, metadata changed 0 moved"),
+        rebalances=(
+            "1 member_joined by a, 10 to 10 converged, 0 to 1 members, - moved",
+            "2 regex_resolved by b, 40 to 40 converged, 2 to 2 members, 0 moved",
+        ),
+    ),
+    Story(
         "a static member that is away is no rebalance, and its partitions have no owner",
         """
         10: 5 a @i, 5 b, 3 1, 7 a +0, 7 b +1, 6 1, 8 a 1 +0, 8 b 1 +1
@@ -177,7 +191,7 @@ STORIES = (
         ),
         rebalances=("1 member_joined by a b, 10 to 10 converged, 0 to 2 members, - moved",),
         stays=(
-            "0 consumer a @i joined at 10 (1), replaced at 90 (1), 70 away, right_censored",
+            "0 consumer a @i joined at 10 (1), replaced at 90 (1), may return, 70 away",
             "0 consumer b joined at 10 (1), right_censored",
             "0 consumer c @i replaced at 90 (1), right_censored",
         ),
@@ -227,6 +241,28 @@ STORIES = (
                 "2-3 unknown+member_left by a, 30 to 80 converged, 2 to 1 members, "
                 "10 assigning + 40 late = 50, 1 waited, 1 moved, 50 unowned, longest 50, "
                 "a away: 40 late 30 blocking 1 40 away, b behind: 10 late"
+            ),
+        ),
+    ),
+    Story(
+        "all times away of a blocker count, those before it blocks and those after it",
+        """
+        10: 5 a @i, 5 b, 3 1, 7 a +0, 7 b +1, 6 1, 8 a 1 +0, 8 b 1 +1
+        20: 3 2
+        21: 8 a -2 +0
+        25: 8 a x, 7 a x, 5 a x, 5 a @i, 7 a +0, 8 a 1 +0
+        26: 6 2, 8 b 2 +1
+        30: 8 a -2 +0
+        50: 8 a x, 7 a x, 5 a x, 5 a @i, 7 a +0, 8 a 2 +0, 3 3
+        60: 8 a -2 +0
+        80: 8 a x, 7 a x, 5 a x, 5 a @i, 7 a +0, 8 a 2 +0
+        90: 6 3, 8 a 3 +0, 8 b 3 +1
+        """,
+        rebalances=(
+            "1 member_joined by a b, 10 to 10 converged, 0 to 2 members, - moved",
+            (
+                "2-3 unknown+static_member_replaced by a, 20 to 90 converged, 2 to 2 members, "
+                "46 assigning + 24 late = 70, 0 moved, 44 unowned, longest 20, a away: 24 late 44 away"
             ),
         ),
     ),
@@ -514,8 +550,8 @@ STORIES = (
             ),
         ),
         stays=(
-            "0 classic a joined at 10 (6), upgraded at 20 (7), right_censored",
-            "0 classic b joined at 10 (6), upgraded at 20 (7), right_censored",
+            "0 classic a joined at 10 (6), upgraded at 20 (7), may return",
+            "0 classic b joined at 10 (6), upgraded at 20 (7), may return",
             "0 consumer a upgraded at 20 (7), right_censored",
             "0 consumer b upgraded at 20 (7), right_censored",
             "0 consumer c joined at 20 (7), right_censored",
@@ -582,7 +618,7 @@ STORIES = (
         """,
         states=("0 classic Stable 10 to -, right_censored",),
         stays=(
-            "0 classic a @i joined at 10 (1), replaced at 20 (1), right_censored",
+            "0 classic a @i joined at 10 (1), replaced at 20 (1), may return",
             "0 classic b joined at 10 (1), right_censored",
             "0 classic c @i replaced at 20 (1), left at 30 (2), returned",
             "0 classic c @i joined at 40 (3), right_censored",
@@ -719,8 +755,8 @@ STORIES = (
             "2 c to - from 90 after 5 (0 wanted)",
         ),
         stays=(
-            "0 consumer a @i joined at 10 (1), replaced at 60 (1), 40 away, right_censored",
-            "0 consumer b @j joined at 10 (1), expired at 80 (2), 50 away, right_censored",
+            "0 consumer a @i joined at 10 (1), replaced at 60 (1), may return, 40 away",
+            "0 consumer b @j joined at 10 (1), expired at 80 (2), may return, 50 away",
             "0 consumer c joined at 10 (1), left at 90 (3), returned",
             "0 consumer d @i replaced at 60 (1), right_censored",
             "0 consumer c joined at 95 (4), right_censored",

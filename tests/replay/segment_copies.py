@@ -13,7 +13,7 @@ from kip848_records.replay.inputs import ReplayInputs
 from kip848_records.replay.numbers import PartitionNumbers
 from kip848_records.replay.reading import RecordReader
 from kip848_records.sources.rows import ROWS_SCHEMA
-from kip848_records.sources.segment_rows import mapped, read_file, segment_files
+from kip848_records.sources.segment_rows import content_of, read_file, segment_files
 from tests.replay.logs import Rows, inputs_of
 
 _FIRST_OF_GROUPS = 2
@@ -28,7 +28,9 @@ def captured_at(copy: Path) -> int:
 def group_batch(copy: Path) -> pa.RecordBatch:
     """The log rows of groups in a copy's segments, as a replay reads them; without offset commits."""
     files = segment_files(map(str, copy.glob("segments/*/*.log")))
-    tables = [pa.Table.from_batches(read_file(mapped(path), path, file), ROWS_SCHEMA) for path, file in files.items()]
+    tables = [
+        pa.Table.from_batches(read_file(content_of(path), path, file), ROWS_SCHEMA) for path, file in files.items()
+    ]
     rows = pa.concat_tables(tables)
     assert rows["error_code"].null_count == len(rows)
     rows = rows.filter(pc.and_(pc.is_null(rows["control"]), pc.is_null(rows["files"])))

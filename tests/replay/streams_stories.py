@@ -196,7 +196,7 @@ STORIES = (
         """,
         stays=(
             "0 streams a joined at 10 (2), 30 behind the topology, right_censored",
-            "0 streams b joined at 10 (2), left at 70 (5), 50 behind the topology, right_censored",
+            "0 streams b joined at 10 (2), left at 70 (5), may return, 50 behind the topology",
             "0 streams c joined at 10 (2), 980 behind the topology, right_censored",
             "0 streams d joined at 20 (3), right_censored",
         ),
@@ -355,8 +355,8 @@ STORIES = (
             "7 member_changed by c, 0 moved",
         ),
         stays=(
-            "0 streams a @i joined at 10 (2), replaced at 70 (6), 10 away, right_censored",
-            "0 streams b @i replaced at 70 (6), replaced at 90 (7), 10 away, right_censored",
+            "0 streams a @i joined at 10 (2), replaced at 70 (6), may return, 10 away",
+            "0 streams b @i replaced at 70 (6), replaced at 90 (7), may return, 10 away",
             "0 streams c @i replaced at 90 (7), right_censored",
         ),
     ),
@@ -524,7 +524,7 @@ STORIES = (
         ),
         causes=("2 topology_initialized, - moved",),
         stays=(
-            "0 classic a joined at 10 (1), left at 20 (2), right_censored",
+            "0 classic a joined at 10 (1), left at 20 (2), may return",
             "0 streams b joined at 40 (2), right_censored",
         ),
         rebalances=(

@@ -18,20 +18,9 @@ from kip848_records.replay.rows import (
     row_class,
     row_type,
 )
-from kip848_records.specs.columns import (
-    BIGINT,
-    BINARY,
-    BOOLEAN,
-    CLUSTER,
-    GROUP_ID,
-    HISTORY,
-    PARTITION,
-    STRINGS,
-    TIMESTAMP,
-    Column,
-    TableSpec,
-)
-from kip848_records.specs.rebalance_lag import AWAITED
+from kip848_records.specs.columns import BIGINT, BOOLEAN, PRIMITIVES, STRINGS, TIMESTAMP, Column, TableSpec, list_of
+from kip848_records.specs.loading import shared_columns
+from kip848_records.specs.tables import AWAITED_PARTITION, CLUSTER, GROUP_ID, HISTORY
 
 _SAMPLES = {
     pa.int32(): 7,
@@ -53,8 +42,8 @@ KINDS = TableSpec(
         Column("number", BIGINT, ""),
         Column("at", TIMESTAMP, "", required=True),
         Column("names", STRINGS, ""),
-        Column("awaited", AWAITED, ""),
-        Column("key", BINARY, ""),
+        Column("awaited", list_of(AWAITED_PARTITION), ""),
+        Column("key", PRIMITIVES["binary"], ""),
         Column("is_proven", BOOLEAN, "", required=True),
     ),
 )
@@ -95,7 +84,7 @@ GIVEN = {"number": 1, "at": 2, "names": ("a",), "awaited": None, "key": b"k"}
 
 
 def test_a_row_takes_its_columns_by_name_in_any_order():
-    new = new_row(replace(KINDS, columns=(*KINDS.columns, GROUP_ID, PARTITION, HISTORY)))
+    new = new_row(replace(KINDS, columns=(*KINDS.columns, GROUP_ID, *shared_columns("partition"), HISTORY)))
     context = SimpleNamespace(partition=7, group_id="g")
     backwards = dict(reversed(GIVEN.items()))
     # Whether an anomaly is proven, and the history, are known at the group's end.

@@ -16,11 +16,12 @@ from tests.replay.captures import CAPTURED_AT, NAMES, capture_records, capture_r
 from tests.replay.compaction import compacted, odd_groups, read_by_night, wrong_values
 from tests.replay.logs import inputs_of, replayed
 from tests.replay.random_log import random_records
+from tests.seeds import daily_seeds, nightly
 
 Read = Callable[[Any, random.Random], tuple[Any, Any]]
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [0, *nightly(daily_seeds(8, "compacted captures"))])
 @pytest.mark.parametrize("read", [compacted, read_by_night])
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_called_observed_is_true(name: str, read: Read, seed: int) -> None:
@@ -36,7 +37,7 @@ def test_what_is_called_observed_is_true(name: str, read: Read, seed: int) -> No
 @pytest.mark.parametrize("name", NAMES)
 def test_the_present_state_is_that_of_the_whole_log(name: str) -> None:
     whole = {row.group_id: row for row in capture_rows(name)["GroupState"]}
-    for seed in range(8):
+    for seed in range(2):
         records, known = compacted(capture_records(name), random.Random(seed))  # noqa: S311 - no secret
         rows = replayed(records, ReplayInputs("kafka", CAPTURED_AT, known))
         present = {row.group_id: row for row in rows["GroupState"]}
@@ -68,10 +69,10 @@ def test_nothing_that_the_log_shows_is_left_out() -> None:
     assert +missed == Counter()
 
 
-@pytest.mark.parametrize("seed", range(1, 5))
+@pytest.mark.parametrize("seed", [1, *nightly(daily_seeds(8, "compacted logs"))])
 @pytest.mark.parametrize("read", [compacted, read_by_night])
 def test_random_logs(read: Read, seed: int) -> None:
-    whole = random_records(seed, groups=60, operations=30, partitions=3)
+    whole = random_records(seed, groups=40, operations=30, partitions=3)
     true = replayed(whole, inputs_of(dict.fromkeys(range(3), 0), CAPTURED_AT))
     records, known = read(whole, random.Random(seed))  # noqa: S311 - no secret
     rows = replayed(records, ReplayInputs("kafka", CAPTURED_AT, known, offset_commits=True))

@@ -17,7 +17,7 @@ from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.simulate import Simulation
 from kip848_records.simulate.spec import OTHER_KINDS
 from kip848_records.simulate.walks.walked_groups import WALKS
-from kip848_records.specs.registry import REPLAYED
+from kip848_records.specs.tables import REPLAYED
 
 REPLAYED_KINDS = KINDS.keys() - {SIMPLE}
 MODERN = sorted({KINDS[kind].group_type for kind in REPLAYED_KINDS} - {CLASSIC})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kip848_records.replay.group.states import group_id_hash
+from kip848_records.protocol.group_partition import group_id_hash
 from tests.replay.stories import Story, complete_between, since_start
 
 

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 from kip848_records.kinds import KINDS
-from kip848_records.simulate.walks.walked_groups import WALKS
 from tests.protocol.samples import read_capture
 from tests.replay.log_batches import CAPTURES, group_rows, log_batch
-from tests.simulate.walked import written
+from tests.simulator.walked import written
+from tests.simulator.walks.observed_walks import OBSERVED_WALKS
 
 ALSO = {"connect": {"classic"}}
 """A cluster of Connect workers is a classic group."""
@@ -31,9 +31,11 @@ print(*sorted(name.split(".")[2] for name in sys.modules if name.startswith("kip
 """
 
 
-@pytest.mark.parametrize("kind", sorted({"consumer", *WALKS}))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", sorted({"consumer", *OBSERVED_WALKS}))
+@pytest.mark.process
 def test_no_other_kind_is_imported(kind, tmp_path):
-    batch = log_batch(_consumer_rows() if kind == "consumer" else written(WALKS[kind](1), 500)[0])
+    batch = log_batch(_consumer_rows() if kind == "consumer" else written(OBSERVED_WALKS[kind](1), 500)[0])
     path = tmp_path / "rows.arrow"
     with pa.ipc.new_file(path, batch.schema) as file:
         file.write_batch(batch)

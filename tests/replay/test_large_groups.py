@@ -2,6 +2,7 @@
 
 import tracemalloc
 from collections.abc import Callable, Iterator
+from itertools import product
 
 import pytest
 
@@ -10,9 +11,10 @@ from kip848_records.replay.group_replay import GroupReplay
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.numbers import PartitionNumbers
 from kip848_records.replay.records import Record
-from tests.replay.large_groups import SHAPES
+from tests.replay.large_groups import SHAPES, never_assigned
 from tests.replay.logs import END
 from tests.replay.test_random_logs import limit_rows
+from tests.seeds import nightly
 
 COVERAGES = {
     "complete": PartitionCoverage(((0, END),), last_offset=END - 1),
@@ -24,11 +26,15 @@ ATTEMPTS = 3
 """Other threads of the process allocate memory too; what the replay itself holds shows each time."""
 
 
-@pytest.mark.parametrize("coverage", COVERAGES)
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+QUICK = [(never_assigned, "complete"), (never_assigned, "unknown")]
+EACH = [each for each in product(SHAPES, COVERAGES) if each not in QUICK]
+
+
+@pytest.mark.parametrize("case", [*QUICK, *nightly(EACH)], ids=lambda case: f"{case[0].__name__}, {case[1]}")
 def test_memory_does_not_grow_with_the_records(
-    shape: Callable[[int], Iterator[Record]], coverage: str, monkeypatch: pytest.MonkeyPatch
+    case: tuple[Callable[[int], Iterator[Record]], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    shape, coverage = case
     limit_rows(monkeypatch, 200)
     monkeypatch.setattr(observed, "REMEMBERED", 200)
     peak_of(shape(50), COVERAGES[coverage])  # imports what the kind of group needs

@@ -6,6 +6,7 @@ The replay is its own oracle: the rows of a part are compared with its rows of t
 
 import random
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -15,10 +16,10 @@ from kip848_records.replay.group.known_history import OBSERVED
 from kip848_records.replay.group.vocabulary import UNKNOWN
 from tests.replay.lost_parts import WholeLog, coverage_of, log_rows, parts_of, replayed_log
 from tests.replay.segment_copies import captured_at
+from tests.seeds import daily_seeds
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 PARTITIONS = range(4)
-SEEDS = 500
 
 
 @cache
@@ -26,39 +27,35 @@ def log(partition: int) -> WholeLog:
     return WholeLog(CAPTURES / "kafka-4.4.0-coordinator", partition)
 
 
-def losses(step: int) -> list[tuple[int, int]]:
-    """Each batch, or every so many, with its partition."""
-    batches = [(partition, number) for partition in PARTITIONS for number in range(len(log(partition).parts))]
-    return batches[::step]
-
-
-def assert_true(step: int, seeds: int) -> None:
+def assert_true(losses: Sequence[tuple[int, int]], seeds: Iterable[int]) -> None:
+    """`losses`: batches by partition and number, each of which one copy lacks, and another has damaged."""
     wrong: Counter[object] = Counter()
     observed = known = 0
-    for partition, number in losses(step):
+    for partition, number in losses:
         of_it = log(partition)
         for files in (of_it.without(number), of_it.damaged(number)):
             found, rows = of_it.compared(files)
             wrong += found
             observed += sum(row.history == OBSERVED for table in ("Rebalance", "Epoch") for row in rows[table])
             known += sum(row.state != UNKNOWN for row in rows["GroupState"])
-    for seed in range(0, SEEDS, SEEDS // seeds):
+    for seed in seeds:
         rng = random.Random(seed)  # noqa: S311 - no secret
         of_it = log(rng.choice(PARTITIONS))
         wrong += of_it.compared(of_it.without_several(rng))[0]
     assert wrong == Counter()
     # Something is known: groups that were deleted behind the loss, and those of other partitions.
-    assert observed > len(losses(step))
-    assert known > len(losses(step)) / 4
+    assert observed > len(losses)
+    assert known > len(losses) / 4
 
 
 def test_what_is_lost() -> None:
-    assert_true(step=50, seeds=25)
+    assert_true([(0, number) for number in range(20, 180, 40)], seeds=[])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_way_to_lose_a_part() -> None:
-    assert_true(step=1, seeds=SEEDS)
+    losses = [(partition, number) for partition in PARTITIONS for number in range(len(log(partition).parts))]
+    assert_true(losses, daily_seeds(500, "lost parts"))
 
 
 def test_the_tombstone_of_a_classic_group() -> None:

@@ -15,11 +15,12 @@ from tests.replay.captures import CAPTURED_AT
 from tests.replay.logs import Rows, inputs_of, replayed
 from tests.replay.owned import overlapping
 from tests.replay.random_log import random_records
+from tests.seeds import daily_seeds, nightly
 
 HISTORIES = {"observed", "left_censored", "right_censored", "censored"}
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [*range(5), *nightly(daily_seeds(60, "random logs"))])
 def test_whatever_is_known(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(seed)  # noqa: S311 - no secret
     limit_rows(monkeypatch, rng.choice([3, 50, 20_000]))
@@ -49,7 +50,7 @@ def test_whatever_is_known(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert overlapping(rows["OwnedPartition"]) == []
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *nightly(daily_seeds(5, "rows in files"))])
 def test_rows_that_wait_in_files(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     records = random_records(seed, groups=12, operations=60, partitions=2)
     inputs = inputs_of({0: 0, 1: 700}, CAPTURED_AT)

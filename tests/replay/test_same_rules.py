@@ -17,6 +17,7 @@ from tests.replay.captures import CAPTURED_AT, capture_records
 from tests.replay.compaction import compacted, odd_groups, read_by_night, wrong_values
 from tests.replay.logs import END, Rows, inputs_of, replayed
 from tests.replay.random_log import random_records
+from tests.seeds import daily_seeds, nightly
 
 Records = list[dict[str, Any]]
 
@@ -154,7 +155,7 @@ def assert_same(records: Iterable[Mapping[str, Any]], complete_from: int) -> Non
 
 
 @pytest.mark.parametrize("complete_from", [0, 200])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [0, *nightly(daily_seeds(8, "same rules"))])
 def test_random_logs(seed: int, complete_from: int) -> None:
     assert_same(random_records(seed, groups=120, operations=30, partitions=3), complete_from)
 
@@ -182,7 +183,7 @@ def with_standbys(streams: Records) -> Records:
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *nightly(daily_seeds(8, "random roles"))])
 def test_random_roles(seed: int) -> None:
     """Whoever waits for whom: every moment of a rebalance counts once, and no claim about a compacted log is false."""
     _, streams = both_kinds(random_records(seed, groups=120, operations=30, partitions=3))

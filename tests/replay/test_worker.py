@@ -22,7 +22,9 @@ from kip848_records.replay.rows import (
     row_type,
 )
 from kip848_records.replay.worker import replay_batches
-from kip848_records.specs.columns import CLUSTER, GROUP_ID, PARTITION, STRINGS, Column, TableSpec
+from kip848_records.specs.columns import STRINGS, Column, TableSpec
+from kip848_records.specs.loading import shared_columns
+from kip848_records.specs.tables import CLUSTER, GROUP_ID
 from tests.dump_log import read_dump_logs
 from tests.protocol.samples import read_capture
 from tests.replay.log_batches import CAPTURES, Ignored, group_rows, log_batch
@@ -34,7 +36,8 @@ TOPIC, OTHER_TOPIC = "AAECAwQFBgcICQoLDA0ODw", "AQECAwQFBgcICQoLDA0ODw"
 
 
 Listed = row_class(
-    "Listed", TableSpec("listed", "", (), (CLUSTER, PARTITION, GROUP_ID, Column("offsets", STRINGS, "")))
+    "Listed",
+    TableSpec("listed", "", (), (CLUSTER, *shared_columns("partition"), GROUP_ID, Column("offsets", STRINGS, ""))),
 )
 """The offsets of a group's records, as a replay saw them."""
 

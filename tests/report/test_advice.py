@@ -8,7 +8,8 @@ import pytest
 
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.replay.diagnosis.consumption import NOT_CONSUMED
-from kip848_records.report.advice import PATTERNS, MemberNow, advise, client_text
+from kip848_records.replay.diagnosis.moved_groups import BEGAN_AGAIN
+from kip848_records.report.advice import PATTERNS, MemberNow, advise, client_text, members_of
 
 ROOT = Path(__file__).parent.parent.parent
 MINUTE, HOUR = 60_000, 3_600_000
@@ -23,7 +24,7 @@ def blocker(member="m1", **columns):
 
 def rebalance(*blockers, **columns):
     row = {"assigning_ms": 0, "duration_ms": 24 * MINUTE, "epochs": 1, "causes": ["member_joined"]}
-    row |= {"is_assigning": False, "is_not_ready": False}
+    row |= {"is_assigning": False, "is_not_ready": False, "members_left": 0}
     row |= {"group_type": "consumer", "not_ready_ms": None, "delay_ms": None, "expected_ms": None, "began_ms": 0}
     return SimpleNamespace(**row | {"blockers": list(blockers)} | columns)
 
@@ -85,9 +86,30 @@ def test_other_kinds_of_groups_wait_for_a_topology_a_worker_or_the_next_round():
         "the log shows no connector or task that they left behind"
     )
     assert delayed.next.startswith("Wait until 1970-01-01 00:00:08 UTC")
-    assert advise(rebalance(group_type="classic"), {}).pattern == "next_round"
-    downgraded = advise(rebalance(group_type="classic", causes=["downgraded"]), {})
+    assert advise(rebalance(group_type="classic", blockers=None), {}).pattern == "next_round"
+    downgraded = advise(rebalance(group_type="classic", causes=["downgraded"], blockers=None), {})
+    assert downgraded.next.startswith("Check that every member polls")
+    late = advise(rebalance(group_type="classic", causes=["downgraded"]), {})
+    assert late.sentence.endswith(" since, for longer than any join phase lasts")
+    assert late.next.startswith("Look at the broker that coordinates the group")
     assert (downgraded.pattern, downgraded.sentence[:32]) == ("next_round", "The group became a classic one, ")
+
+
+def test_members_that_did_not_ask_for_the_next_generation_are_named():
+    row = rebalance(blocker(late_ms=HOUR, last_state="revoking"), group_type="classic", delay_ms=None)
+    told = advise(row, members_of(row, {}))
+    assert (told.pattern, told.member_id, told.who) == ("next_round", "m1", "stuck-app @ 10.0.1.232")
+    assert told.sentence == (
+        "stuck-app @ 10.0.1.232 was to give up partitions and to join again, and has not for ≥ 1 h, longer than any "
+        "join phase lasts: these partitions have no owner"
+    )
+    row = rebalance(
+        *(blocker(each, late_ms=HOUR, last_state="revoking") for each in "ab"),
+        **DELAYED | {"delay_ms": 0, "expected_ms": None},
+    )
+    told = advise(row, members_of(row, {}))
+    assert told.sentence.startswith("stuck-app @ 10.0.1.232 and 1 other worker were to give up connectors and tasks")
+    assert told.next.startswith("Restart them, ")
 
 
 def worker(name, units, *, is_back=False):
@@ -145,6 +167,29 @@ def test_many_epochs_are_a_storm_unless_one_member_was_late_throughout():
     assert advise(rebalance(blocker(), epochs=30), present).pattern == "silent_member"
 
 
+@pytest.mark.parametrize(
+    ("kind", "causes", "step"),
+    [
+        ("classic", ["follow_up"], "Read the log of each member for why it joins again"),
+        ("classic", ["unknown", "assignor_changed"], "Give all members the same partition.assignment.strategy"),
+        ("consumer", ["member_joined"], "Nothing, if all of them are there soon"),
+        (
+            "consumer",
+            ["member_joined", "topic_metadata_changed"],
+            "Find out who creates, deletes or extends the topics",
+        ),
+        ("streams", ["assignment_configs_changed"], "Find out who changes the configuration of the group"),
+    ],
+)
+def test_processes_that_restart_are_looked_for_only_if_members_left(kind, causes, step):
+    told = advise(rebalance(epochs=30, group_type=kind, causes=causes), {})
+    assert (told.pattern, told.next[: len(step)]) == ("join_leave_storm", step)
+    assert told.sentence.endswith("; no member left meanwhile")
+    told = advise(rebalance(epochs=30, group_type=kind, causes=causes, members_left=3), {})
+    assert told.sentence.endswith("; 3 members left meanwhile")
+    assert told.next.startswith("Find out why its members restart")
+
+
 def test_ids_are_printed_safely_and_whole():
     assert client_text("app\x1b[31m", None) == "app\\x1b[31m"
     assert client_text(None, "/::1", "i" * 200) == f"::1 (instance {'i' * 200})"
@@ -155,4 +200,4 @@ def test_ids_are_printed_safely_and_whole():
 def test_the_runbook_has_an_entry_for_each_pattern_and_each_expectation():
     headings = re.findall(r"^### `(\w+)`$", (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert len(set(headings)) == len(headings)
-    assert {*PATTERNS, NOT_CONSUMED, *(each.name for each in EXPECTATIONS)} == set(headings)
+    assert {*PATTERNS, NOT_CONSUMED.name, BEGAN_AGAIN.name, *(each.name for each in EXPECTATIONS)} == set(headings)

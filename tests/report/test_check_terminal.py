@@ -38,7 +38,8 @@ def test_what_is_worst_comes_first_and_what_passed_is_one_line():
 
 def test_how_the_groups_are_stands_behind_the_time_of_their_cluster():
     made = verdict(captured_at={"east": CAPTURED, "west": CAPTURED})
-    overdue = {"newly_overdue": [Changed("g", 1)] * 2, "unknown": [], "recovered": [Changed("h", None)]}
+    overdue = {"newly_overdue": [Changed("g", 1)] * 2, "unknown": [], "undated": [], "recovered": [Changed("h", None)]}
+    overdue |= {"settled": []}
     changes = Changes(is_first=False, **overdue, began=[], ended=[], passed=[])
     heads = {"east": Headline(Counter(stuck=1, healthy=1), changes), "west": Headline(Counter(healthy=1))}
     assert printed(made, heads=heads)[:6] == [
@@ -52,8 +53,16 @@ def test_how_the_groups_are_stands_behind_the_time_of_their_cluster():
     assert json.loads(check_json(made, heads))["clusters"]["west"]["since_last_run"] is None
     east = json.loads(check_json(made, heads))["clusters"]["east"]
     assert (east["groups"]["stuck"], east["groups"]["failing"]) == (1, 0)
-    assert east["since_last_run"] == {"newly_overdue": 2, "unknown": 0, "recovered": 1, "began": 0, "ended": 0,
-                                      "passed": 0}  # fmt: skip
+    assert east["since_last_run"] == {
+        "newly_overdue": 2,
+        "unknown": 0,
+        "undated": 0,
+        "recovered": 1,
+        "settled": 0,
+        "began": 0,
+        "ended": 0,
+        "passed": 0,
+    }
 
 
 def test_the_more_errors_the_sooner():
@@ -120,6 +129,27 @@ def test_what_is_nowhere_has_no_place():
     lines = printed(verdict(result("a", [NOWHERE])))
     at = lines.index("  no records")
     assert lines[at + 1] == ""
+
+
+def test_what_to_do_is_said_once_for_findings_of_one_cause():
+    """Findings for programs have it all; of advice that differs in its times these are said."""
+    step = "Read its log at 2026-11-21 08:1{}:57 UTC and the exit code of the container."
+    steps = [step.format(1), step.format(2), step.format(1), "Restart it.", "Restart it."]
+    found = [
+        finding("warn", group_id=f"g{n}", message=f"It left. {each} It ended 1 h before the capture.", advice=each)
+        for n, each in enumerate(steps)
+    ]
+    checked = verdict(result("restart_loop", found))
+    said = [line.strip() for line in printed(checked, 200) if line.startswith("  g")]
+    ended = "It ended 1 h before the capture."
+    assert said == [
+        f"g0: It left. {steps[0]} {ended}",
+        f"g1: It left. What to do: as above, at 2026-11-21 08:12:57 UTC. {ended}",
+        f"g2: It left. What to do: as above, at 2026-11-21 08:11:57 UTC. {ended}",
+        f"g3: It left. Restart it. {ended}",
+        f"g4: It left. What to do: as above. {ended}",
+    ]
+    assert [each.columns()["message"] for each in checked.results[0].violations] == [each.message for each in found]
 
 
 def test_lines_are_as_wide_as_the_terminal_and_ids_are_whole():

@@ -37,12 +37,14 @@ def validate(pipeline, schema):
 
 
 @pytest.mark.parametrize("pipeline", SCHEMAS, ids=lambda pipeline: pipeline.stem)
+@pytest.mark.process
 def test_its_form_is_known(pipeline):
     answer = validate(pipeline, SCHEMAS[pipeline])
     assert answer.returncode == 0, answer.stdout
 
 
 @pytest.mark.parametrize(("pipeline", "key"), [(GITHUB, "runs-on"), (GITLAB, "when: always\n    paths")])
+@pytest.mark.process
 def test_a_slip_would_be_seen(tmp_path, pipeline, key):
     slip = tmp_path / pipeline.name
     slip.write_text(pipeline.read_text().replace(key, f"x-{key}"))

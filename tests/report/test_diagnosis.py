@@ -45,7 +45,7 @@ def told(tmp_path):
     return run
 
 
-def test_what_is_present_comes_first_with_what_to_do(told):
+def test_what_is_present_comes_first_with_what_to_do_once(told):
     past = {"is_present": False, "ended_at": CAPTURED, "severity": "error", "sentence": "It was worse."}
     past |= {"subject": NOBODY | {"client_id": "other"}}
     assert told(past, {"cost_share": 0.22, "at_least": True}).split("\n") == [
@@ -56,7 +56,7 @@ def test_what_is_present_comes_first_with_what_to_do(told):
         "  at capture; it cost 22% of the group's work",
         "",
         "It was worse.",
-        "  next     Read its log.",
+        "  next     as above",
         f"  restart loop (error); {SINCE} to 2026-01-01 23:59:00 UTC, over",
         "  since then",
     ]

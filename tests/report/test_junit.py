@@ -4,7 +4,7 @@ from xml.etree.ElementTree import fromstring
 
 import pytest
 import xmlschema
-from hypothesis import given
+from hypothesis import given, settings
 
 from kip848_records.report.junit import junit
 from kip848_records.report.words import line
@@ -59,16 +59,19 @@ def test_each_status_has_its_form():
     assert not list(passed)
 
 
+@pytest.mark.nightly  # pip fetches the schema
 @pytest.mark.parametrize("made", [ALL, verdict()], ids=["all", "none"])
 def test_jenkins_takes_it(schema, made):
     schema.validate(junit(made))
 
 
+@pytest.mark.slow
 @given(made=verdicts())
 def test_jenkins_takes_any_id(schema, made):
     schema.validate(junit(made))
 
 
+@settings(max_examples=30)
 @given(verdicts())
 def test_any_id_is_told(made):
     for case, each in zip(cases(made), made.results, strict=True):

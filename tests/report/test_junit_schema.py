@@ -8,6 +8,8 @@ import pytest
 from tests.downloads import UnavailableError
 from tests.report.junit_schema import junit_schema
 
+pytestmark = pytest.mark.process
+
 # Packs the source distribution that pip would get, where pip is told to.
 PIP = f"""
 cd "$XDG_CACHE_HOME"

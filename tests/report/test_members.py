@@ -99,6 +99,28 @@ def test_members_that_lack_something_come_first(told):
     ]
 
 
+def test_who_is_behind_for_longest_comes_first(told):
+    ages = {"m1": 5, "m2": 20, "m3": 10}
+    behind = {"group_id": "g", "group_type": "consumer", "group_epoch": 2, "status": "open", "superseded": False}
+    lines = told(
+        GROUP | {"captured_at": CAPTURED},
+        membership=[stay(member, f"app-{member}") for member in ages],
+        member_state_timeline=[state(member, "waiting") for member in ages],
+        rebalance_lag=[
+            behind
+            | {
+                "member_id": member,
+                "behind_since": CAPTURED - timedelta(minutes=minutes),
+                "awaited": [{"topic": "orders", "partition": 0, "owner": None}],
+            }
+            for member, minutes in ages.items()
+        ],
+    )
+    waits = [line.split()[0] for line in lines if "waits for 1 partition, behind for" in line]
+    assert waits == ["m2", "m3", "m1"]
+    assert [row.split()[-1] for row in rows_of(lines, "Members:")] == ["m2", "m3", "m1"]
+
+
 def test_many_topics_and_ranges_are_cut(told):
     topics = [assigned("m", (0,), (0,), topic=f"t{number}") for number in range(5)]
     wide = assigned("m", range(0, 100, 2), range(0, 100, 2), topic="a")

@@ -42,7 +42,7 @@ def test_before_and_after(tmp_path):
     known = {"rebalances_per_hour": 7.0, "partitions_moved": 14, "partitions_stopped": 84, "rounds": 9}
     text = text_of(tmp_path, [CLASSIC | known | {"unowned_min_partition_ms": 1234}, CONSUMER])
     after, before = sorted(entries(text, "Before and after:"), reverse=True)
-    assert before.endswith(" 1 h 7 9 7.0 moved 14; stopped 84; without an owner ≥ 1.2 s")
+    assert before.endswith(" 1 h 7 9 7.0 moved 14; stopped 84; without an owner (sum of partitions) ≥ 1.2 s")
     assert after.endswith(" 2 ? moved ?; stopped ?")
     assert "estimate" not in text
     assert "Do not compare the time without an owner between protocols" in text

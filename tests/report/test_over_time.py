@@ -23,6 +23,7 @@ class Trigger(NamedTuple):
     client_host: str = "/10.0.0.1"
     member_id: str = "m9"
     instance_id: str | None = None
+    is_member: bool = True
 
 
 class Trouble(NamedTuple):
@@ -94,3 +95,10 @@ def test_a_storm_of_epochs_is_that_of_the_loop_that_began_it():
     storm = Advice("join_leave_storm", None, None, "30 epochs", "find out why")
     assert pattern(Trouble("restart_loop", OTHER), advice=storm, worst=None, triggers=["other"]) == "restart_loop"
     assert pattern(Trouble("restart_loop", OTHER), advice=storm, worst=None, triggers=["app"]) == "join_leave_storm"
+
+
+def test_a_client_that_has_left_blocks_nobody():
+    waits = Advice("waiting_for_assignment", None, None, "it waits", "wait")
+    for is_member, who in ((True, "app @ 10.0.0.1"), (False, None)):
+        told = explained(waits, None, [Trouble("restart_loop", APP)], [Trigger("app", is_member=is_member)])
+        assert (told.pattern, told.member_id, told.who) == ("restart_loop", None, who)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from zipfile import ZipFile
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from jsonschema import Draft7Validator
 
 from kip848_records import __version__
@@ -45,6 +45,7 @@ def test_expectations_are_rules():
     assert driver["rules"][0] == {"id": "group_stable", **about, "defaultConfiguration": {"level": "error"}}
 
 
+@pytest.mark.slow  # Ivy fetches the schema
 @pytest.mark.parametrize(("severity", "level"), [("error", "error"), ("warn", "warning"), ("off", "none")])
 def test_a_rule_has_the_level_of_its_severity(schema, severity, level):
     """What is off may be on for some groups."""
@@ -122,21 +123,24 @@ def test_slashes_of_ids_part_nothing():
     assert found["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] == r"demo/a%2Fb%252F/member \n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [ALL, verdict()], ids=["all", "none"])
 def test_it_is_valid(schema, made):
     schema.validate(json.loads(sarif(made)))
 
 
+@pytest.mark.slow
 @given(made=verdicts())
 def test_it_is_valid_with_any_id(schema, made):
     schema.validate(json.loads(sarif(made)))
 
 
+@settings(max_examples=30)
 @given(verdicts())
 def test_any_id_is_told(made):
     findings = [one for each in made.results for one in each.violations]
     for told, one in zip(run(made)["results"], findings, strict=True):
-        assert {**told["properties"], "message": one.message, "severity": one.severity} == vars(one)
+        assert {**told["properties"], "message": one.message, "severity": one.severity} == one.columns()
         text = told["message"]["text"]
         assert re.sub(r"\\([\\\[\]])", r"\1", text) == printable(one.message)
         assert not re.search(r"(?<!\\)(\\\\)*[\[\]]", text)

@@ -81,7 +81,7 @@ def printed(tmp_path):
         )
         counts = {"records": {3: 32_700_000}, "quarantined": 0, "captured_at": CAPTURED, "reads": reads}
         counts |= {"resumed": False, "skipped": 0, "dialect": "kafka"}
-        options = SimpleNamespace(cluster="c", out=str(out), dialect="kafka", limits=())
+        options = SimpleNamespace(cluster="c", out=str(out), dialect="kafka", limits=(), offset_commits=False)
         said = SimpleNamespace(options=options, run=run_number, **counts | audit)
         console = Console(width=1000, highlight=False, color_system=None)
         with console.capture() as captured:
@@ -169,16 +169,60 @@ def test_all_is_well(printed):
     assert lines[1] == "1 healthy"
 
 
+def test_without_a_group_nothing_is_ok(printed):
+    assert printed(records={})[:2] == ["NOTHING TO JUDGE  no groups   c, captured 2026-01-01 12:00:00 UTC", ""]
+
+
+def test_where_no_record_decodes_there_is_more_than_nothing_to_judge(printed):
+    assert printed(quarantined=3)[0].startswith("WARNING  no groups")
+
+
+@pytest.mark.parametrize(
+    ("others", "headline"),
+    [
+        ([], "WARNING  1 of 1 group stuck, all for an unknown time"),
+        ([stuck("new", 60)], "WARNING  2 of 2 groups stuck, 1 for an unknown time"),
+        ([stuck("old", 700)], "CRITICAL  2 of 2 groups stuck, 1 for too long, 1 for an unknown time"),
+    ],
+    ids=["alone", "new", "old"],
+)
+def test_a_group_that_is_stuck_for_an_unknown_time_may_be_so_for_too_long(printed, others, headline):
+    undated = stuck("undated", 60)
+    undated["group_state"]["since"] = None
+    undated["rebalance"]["began_at"] = None
+    lines = printed(undated, *others)
+    assert lines[0] == headline or lines[0].startswith(f"{headline}   ")
+    assert any(line.split()[:2] == ["undated", "unknown"] for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "headline"), [(600, "2 of 2 groups stuck, none"), (600.001, "2 of 2 groups stuck, all")]
+)
+def test_a_group_is_stuck_for_too_long_beyond_the_limit(printed, seconds, headline):
+    assert f"{headline} for too long" in printed(stuck("a", seconds), stuck("b", seconds))[0]
+
+
+@pytest.mark.parametrize("commits", [{0: 1}, {0: 2, 1: 4_586}, {}])
+def test_offset_commits_that_were_not_looked_at_are_counted(printed, commits):
+    count = sum(commits.values())
+    said = [
+        line for line in printed({"group_state": group("g")}, records={3: 9, **commits}) if "--offset-commits" in line
+    ]
+    noun = "offset commit" if count == 1 else "offset commits"
+    assert said == bool(count) * [f"       {count:,} {noun} not looked at (--offset-commits)"]
+
+
 def test_long_ids_are_whole(printed):
     name = "g" * 200
     assert any(name in line.split() for line in printed(stuck(name, 60)))
 
 
-def test_what_changed_since_the_last_run(printed):
-    def was(name, state, **columns):
-        row = {"group_id": name, "group_type": "consumer", "state": state, "from_at": ago(9_000), "from_offset": 1}
-        return row | columns
+def was(name, state, **columns):
+    row = {"group_id": name, "group_type": "consumer", "state": state, "from_at": ago(9_000), "from_offset": 1}
+    return row | columns
 
+
+def test_what_changed_since_the_last_run(printed):
     timeline = [
         was("new", "Stable", to_at=ago(700)),
         was("old", "Reconciling"),
@@ -188,7 +232,7 @@ def test_what_changed_since_the_last_run(printed):
         was("born", "Empty", from_at=ago(1_200), to_at=ago(700), history="observed"),
         was("compacted", "Empty", from_at=ago(1_200), to_at=ago(700), history="left_censored"),
     ]
-    # One that is stuck for less than the limit of group_stable is no news, nor is one whose time is unknown.
+    # One that is stuck for less than the limit of group_stable is no news; one whose time is unknown may be.
     rows = [stuck("brief", 60), *(stuck(name, 700) for name in ("new", "old", "late", "hidden", "born", "compacted"))]
     shared = {"group_id": "share", "group_type": "share"}
     rows += [
@@ -200,7 +244,20 @@ def test_what_changed_since_the_last_run(printed):
     ]
     reads = [PartitionRead(2, 0, from_offset=0, until_offset=0, note=None)]
     lines = printed(*rows, reads=reads, earlier=[ago(3_600)], run_number=2, timeline=timeline)
-    assert "Since the last run, default limits: 2 newly overdue, 1 recovered, 2 unknown" in lines
+    assert (
+        "Since the last run, default limits: 2 newly overdue, 1 recovered, 2 unknown, 1 stuck for an unknown time"
+        in lines
+    )
+
+
+READS = [PartitionRead(2, 0, from_offset=0, until_offset=0, note=None)]
+
+
+@pytest.mark.parametrize("reads", [READS, ()], ids=["topic", "copy"])
+def test_a_group_that_was_stuck_for_a_moment_and_is_not_now_is_told(printed, reads):
+    timeline = [was("g", "Reconciling", from_at=ago(3_700), to_at=ago(3_000)), was("g", "Stable", from_at=ago(3_000))]
+    found = printed({"group_state": group("g")}, reads=reads, earlier=[ago(3_600)], run_number=2, timeline=timeline)
+    assert "Since the last run, default limits: 1 no longer stuck" in found
 
 
 def trouble(name, minutes, until=None):
@@ -211,16 +268,13 @@ def trouble(name, minutes, until=None):
     return {"group_state": group(name), "diagnosis": row | times | ends}
 
 
-READS = [PartitionRead(2, 0, from_offset=0, until_offset=0, note=None)]
-
-
 @pytest.mark.parametrize("reads", [READS, ()], ids=["topic", "copy"])
 def test_which_troubles_began_or_ended_since_the_last_run(printed, reads):
     """It was an hour ago."""
     began = [trouble(name, 20) for name in ("a", "b")]
     rows = [*began, trouble("c", 100), trouble("d", 100, 30), trouble("e", 40, 30), trouble("f", 100, 70)]
     found = printed(*rows, reads=reads, earlier=[ago(3_600)], run_number=2)
-    start = found.index("Since the last run, default limits: 0 newly overdue, 0 recovered")
+    start = found.index("Since the last run, default limits: no group became overdue or recovered")
     assert found[start + 1] == "Troubles over time since then: 2 began, 1 ended, 1 came and went"
 
 
@@ -228,7 +282,7 @@ def test_which_troubles_began_or_ended_since_the_last_run(printed, reads):
 def test_a_copy_that_is_audited_again_has_no_line_about_changes(printed, reads, is_said):
     found = printed(trouble("old", 100), reads=reads, earlier=[ago(3_600)], run_number=2)
     assert [line for line in found if "Since the last run" in line] == is_said * [
-        "Since the last run, default limits: 0 newly overdue, 0 recovered"
+        "Since the last run, default limits: no group became overdue or recovered"
     ]
     assert not any("since then" in line for line in found)
 

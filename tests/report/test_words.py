@@ -3,22 +3,26 @@
 import pytest
 
 from kip848_records.report.words import captures, checked, counts, line, more, overall, sentence, violated
-from tests.report.verdicts import ALL, CAPTURED, MEMBER, NOWHERE, STUCK, finding, result, verdict
+from tests.report.verdicts import ALL, CAPTURED, MEMBER, NOWHERE, STUCK, finding, nothing, result, verdict
 
 FAILED = result("a", [finding()])
 WARNED = result("b", [finding("warn")])
 UNKNOWN = result("c", unknown=[finding()])
 PASSED = result("d")
+NOTHING = nothing("e")
 
 
 @pytest.mark.parametrize(
     ("results", "status", "says"),
     [
-        ([], "pass", "0 expectations passed"),
+        ([], "not_applicable", "no expectation was evaluated"),
         ([PASSED], "pass", "1 expectation passed"),
         ([PASSED, UNKNOWN], "unknown", "1 of 2 expectations could not be evaluated"),
         ([PASSED, WARNED, UNKNOWN], "warn", "1 of 3 expectations warned, 1 could not be evaluated"),
         ([UNKNOWN, WARNED, FAILED, FAILED], "fail", "2 of 4 expectations failed, 1 warned, 1 could not be evaluated"),
+        ([PASSED, NOTHING], "pass", "1 of 2 expectations passed, 1 not applicable"),
+        ([NOTHING, NOTHING], "not_applicable", "2 of 2 expectations not applicable"),
+        ([NOTHING, FAILED, PASSED], "fail", "1 of 3 expectations failed, 1 not applicable"),
         ([FAILED] * 1200, "fail", "1,200 of 1,200 expectations failed"),
     ],
 )

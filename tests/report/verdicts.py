@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from hypothesis import strategies as st
 
-from kip848_records.expectations.results import Finding, Result, Verdict
+from kip848_records.expectations.results import Finding, NotApplicable, Result, Verdict
 
 CAPTURED = datetime(2026, 11, 21, 8, 18, 46, 358_000, UTC)
 MEMBER = "AO+GgHMxReaKGwL+kgwOyw"
@@ -25,6 +25,12 @@ def result(name, found=(), unknown=(), **counts):
     return Result(
         name, says, "error", violations=tuple(found), unknown=tuple(unknown), **{"passed": 10, **counted, **counts}
     )
+
+
+def nothing(name, reason="no streams group", way_out=None, need=None, **other):
+    """A result that checked nothing."""
+    why = {"demo": NotApplicable(reason, way_out, need)}
+    return replace(result(name, passed=0), not_applicable=why, **other)
 
 
 def verdict(*results, captured_at=None):

@@ -1,12 +1,14 @@
 """`kip848 simulate` on the command line."""
 
+from dataclasses import replace
+
 import pyarrow.parquet as pq
 import pytest
 
 from kip848_records.cli import main
 from kip848_records.errors import InputError
-from kip848_records.simulate import Simulation
-from kip848_records.simulate.truth.schemas import SCHEMAS
+from kip848_records.simulate import Simulation, simulate
+from tests.replay.log_batches import group_of_key
 
 
 def test_it_says_what_it_wrote_and_what_to_do_with_it(tmp_path, capsys):
@@ -14,8 +16,6 @@ def test_it_says_what_it_wrote_and_what_to_do_with_it(tmp_path, capsys):
     assert main(["simulate", "--groups", "2", "--members", "2", "--hours", "0.02", "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert f"kip848 audit {out}/log --topics {out}/topics.json" in printed
-    tables = {path.stem for path in (out / "truth").iterdir()}
-    assert tables == {"log_partition", *SCHEMAS}
     assert main(["simulate", "--out", str(out)]) == 2
     assert f"error: there is a log in {out}/log already" in capsys.readouterr().err
 
@@ -47,7 +47,7 @@ def test_every_kind_of_groups_can_be_asked_for(tmp_path, capsys):
     asked = [part for kind in others for part in (f"--{kind}-groups", "1")]
     assert main(["simulate", "--groups", "0", *asked, "--hours", "0.1", "--out", str(out)]) == 0
     assert f"kip848 audit {out}/log" in capsys.readouterr().out
-    found = {group_id for table in ("classic_generation", "group_state_timeline") for group_id in group_ids(out, table)}
+    found = {group_of_key(key) for key in pq.read_table(out / "log")["key"].to_pylist()} - {"simple-consumer"}
     assert found == {"classic-group-00000", "connect-cluster-00000", "share-group-00000", "streams-group-00000"}
 
 
@@ -57,10 +57,6 @@ def test_a_log_without_an_event_of_a_group_is_noted(tmp_path, capsys, hours, not
     assert main(["simulate", *asked, "--out", str(tmp_path / "out")]) == 0
     expected = "note: no group did anything in this time; pass more --hours\n"
     assert capsys.readouterr().err == expected * notes
-
-
-def group_ids(out, table):
-    return pq.read_table(out / "truth" / f"{table}.parquet")["group_id"].to_pylist()
 
 
 @pytest.mark.parametrize("kind", ["share", "streams"])
@@ -94,3 +90,17 @@ def test_the_api_refuses_what_the_command_line_does_not_offer():
         Simulation(groups=1, release="3.9")
     with pytest.raises(InputError, match="commit_interval_ms = -5"):
         Simulation(groups=1, commit_interval_ms=-5)
+
+
+def files(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.slow
+def test_one_seed_is_one_log_however_many_processes_write_it(tmp_path):
+    spec = Simulation(groups=8, hours=0.1, happening_s=20, seed=3, partitions=3, compacted=True)
+    simulate(spec, tmp_path / "once")
+    simulate(spec, tmp_path / "again", processes=2)
+    assert files(tmp_path / "once") == files(tmp_path / "again")
+    simulate(replace(spec, seed=4), tmp_path / "other")
+    assert files(tmp_path / "once") != files(tmp_path / "other")

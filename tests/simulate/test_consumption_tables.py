@@ -1,9 +1,9 @@
 """What an audit says about consumption, against what the clients of simulated groups really did."""
 
 import os
-from dataclasses import replace
+import shutil
+from random import Random
 
-import pyarrow.parquet as pq
 import pytest
 
 from kip848_records.pipeline.audit import run_audit
@@ -11,14 +11,19 @@ from kip848_records.pipeline.end_offsets import read_end_offsets
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.texts import completed
-from kip848_records.simulate import Simulation, simulate
+from kip848_records.simulate.cleaner import clean
 from tests.audits import table_rows
 from tests.progress import Watcher
-from tests.simulate.decoded import in_ms
+from tests.seeds import daily_seeds, nightly
+from tests.simulator.decoded import in_ms
+from tests.simulator.run import Simulation, simulate
+
+# Their fixtures audit with worker processes: whichever test comes first starts these.
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 SCENES = 23
 RESETS = {"reset_back": "back", "reset_ahead": "ahead"}
-AS_OF_SEVEN_DAYS = {"group_expired": "group_deleted", "expired": "topic_deleted"}
+AS_OF_SEVEN_DAYS = {"group_expired": "group_deleted", "expired": "deleted"}
 """Here offsets expire after an hour. With the default retention of seven days these would be the causes."""
 
 
@@ -27,25 +32,48 @@ class Audited:
 
     def __init__(self, truth, tables, is_whole):
         self._truth = truth
-        self._tables = tables
+        self.tables = tables
         self.is_whole = is_whole
 
     def fact(self, name):
-        return [in_ms(row) for row in pq.read_table(self._truth / f"{name}.parquet").to_pylist()]
+        return self._truth[name]
 
     def table(self, name):
-        return [in_ms(row) for row in table_rows(self._tables, name, "c")]
+        return [in_ms(row) for row in table_rows(self.tables, name, "c")]
+
+
+def audit(log, tables, **options):
+    options = AuditOptions((str(log),), str(tables), cluster="c", offset_commits=True, **options)
+    run_audit(None, options, Watcher())
+    return DuckTables(str(tables))
+
+
+@pytest.fixture(scope="module")
+def simulated(tmp_path_factory):
+    spec = Simulation(0, hours=2.5, seed=4, partitions=5, stalled_groups=SCENES)
+    return simulate(spec, tmp_path_factory.mktemp("consumption") / "simulated")
+
+
+@pytest.fixture(scope="module")
+def whole(simulated, tmp_path_factory):
+    tables = tmp_path_factory.mktemp("whole")
+    audit(simulated.log, tables)
+    return Audited(simulated.truth, tables, is_whole=True)
+
+
+@pytest.fixture(scope="module")
+def compacted(simulated, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("compacted")
+    shutil.copytree(simulated.log, folder / "log")
+    for path in sorted((folder / "log").iterdir()):
+        clean(path, Random(path.name), delete_retention_ms=86_400_000)  # noqa: S311 - no secret
+    audit(folder / "log", folder / "tables")
+    return Audited(simulated.truth, folder / "tables", is_whole=False)
 
 
 @pytest.fixture(scope="module", params=["whole", "compacted"])
-def audited(request, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("consumption")
-    compacted = request.param == "compacted"
-    spec = Simulation(0, hours=2.5, seed=4, partitions=5, stalled_groups=SCENES, compacted=compacted)
-    simulated = simulate(spec, folder / "out")
-    options = AuditOptions((str(simulated.log),), str(folder / "tables"), cluster="c", offset_commits=True)
-    run_audit(None, options, Watcher())
-    return Audited(simulated.truth, folder / "tables", not compacted)
+def audited(request):
+    return request.getfixturevalue(request.param)
 
 
 def place(row):
@@ -57,6 +85,7 @@ def open_stays(audited):
     return {place(row): row for row in rows if row["owner"] == "member" and row["released_at"] is None}
 
 
+@pytest.mark.nightly
 def test_what_stands_still_has_not_advanced_since(audited):
     """Positions are committed within five seconds, or never: a partition may stand still before it was committed."""
     stays = open_stays(audited)
@@ -110,26 +139,26 @@ def test_the_diagnosis_names_those_who_lose_offsets(audited):
     assert {row["probable_cause"] for row in rows.values() if row["is_present"]} <= {"deleted", "expired"}
 
 
-def test_groups_that_consume_have_no_trouble_with_it(tmp_path):
-    simulated = simulate(Simulation(0, hours=1.5, seed=5, partitions=5, committing_groups=30), tmp_path / "out")
-    options = AuditOptions((str(simulated.log),), str(tmp_path / "tables"), cluster="c", offset_commits=True)
-    run_audit(None, options, Watcher())
+@pytest.mark.parametrize("seed", [5, *nightly(daily_seeds(1, "consuming"))])
+def test_groups_that_consume_have_no_trouble_with_it(seed, tmp_path):
+    simulated = simulate(Simulation(0, hours=1.5, seed=seed, partitions=5, committing_groups=30), tmp_path / "out")
+    audit(simulated.log, tmp_path / "tables")
     found = {row["pattern"] for row in table_rows(tmp_path / "tables", "diagnosis", "c")}
     assert not found & {"not_consumed", "blocked_by_transaction", "offsets_lost"}
 
 
-def test_where_topics_end_tells_who_is_idle(tmp_path):
+@pytest.mark.nightly
+def test_where_topics_end_tells_who_is_idle(whole, simulated, tmp_path):
     """Of the partitions that stand still without another group ahead, only the paused one has messages."""
-    simulated = simulate(Simulation(0, hours=2.5, seed=4, partitions=5, stalled_groups=SCENES), tmp_path / "out")
-    options = AuditOptions((str(simulated.log),), str(tmp_path / "tables"), cluster="c", offset_commits=True)
     text = completed("SELECT * FROM consumption_now")
-    run_audit(None, options, Watcher())
-    before = {place(row._asdict()): row for row in DuckTables(options.out).rows(text, "c")}
+    before = {place(row._asdict()): row for row in DuckTables(str(whole.tables)).rows(text, "c")}
     just_before = max(row.captured_at for row in before.values()).timestamp() - 0.001
-    ends = simulated.out / "end-offsets.txt"
+    ends = tmp_path / "end-offsets.txt"
+    lines = {f"{row['topic']}:{row['partition']}:{row['end_offset']}\n" for row in whole.fact("end_offset")}
+    ends.write_text("".join(lines))
     os.utime(ends, (just_before, just_before))
-    run_audit(None, replace(options, end_offsets=read_end_offsets(str(ends))), Watcher())
-    rows = {place(row._asdict()): row for row in DuckTables(options.out).rows(text, "c")}
+    tables = audit(simulated.log, tmp_path / "tables", end_offsets=read_end_offsets(str(ends)))
+    rows = {place(row._asdict()): row for row in tables.rows(text, "c")}
     still = {
         key for key, row in before.items() if row.state in {"stopped_alone", "all_stopped", "idle_or_not_consumed"}
     }

@@ -4,11 +4,12 @@ from random import Random
 
 import pytest
 
-from kip848_records.simulate.walks.connect import ConnectWalk
-from tests.simulate.walked import replayed, written
+from tests.seeds import daily_seeds, nightly
+from tests.simulator.walked import replayed, written
+from tests.simulator.walks.connect import ObservedConnectWalk
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(2), *nightly(daily_seeds(20, "damaged payloads"))])
 def test_moved_is_true_or_unknown(seed):
     rng, damaged = Random(seed), []  # noqa: S311 - a log, not a secret
 
@@ -18,7 +19,7 @@ def test_moved_is_true_or_unknown(seed):
         for member in records[damaged[0]].value["members"]:
             member["assignment"] = b"\xff"
 
-    rows, captured_at, truth = written(ConnectWalk(seed), 80, damage)
+    rows, captured_at, truth = written(ObservedConnectWalk(seed), 80, damage)
     found = replayed(rows, captured_at)
     true, ours = ({row["offset"]: row["moved"] for row in tables["classic_generation"]} for tables in (truth, found))
     assert ours.keys() == true.keys()

@@ -11,10 +11,11 @@ import pytest
 
 from kip848_records.replay.decode.grouped_rows import LOG_SCHEMA
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
-from kip848_records.simulate.walks.walked_groups import WALKS
 from tests.replay.log_batches import log_batch
 from tests.replay.lost_parts import called_open, contradictions, replayed_batches
-from tests.simulate.walked import written
+from tests.seeds import daily_seeds, nightly
+from tests.simulator.walked import written
+from tests.simulator.walks.observed_walks import OBSERVED_WALKS
 
 END = 1 << 40
 STEPS = 40
@@ -28,13 +29,14 @@ def replayed_without(rows, captured_at, lost=None):
     return replayed_batches(ReplayInputs("kafka", captured_at, dict.fromkeys(range(50), partition)), [batch])
 
 
-@pytest.mark.parametrize("kind", WALKS)
-def test_a_lost_record_ends_what_is_open(kind):
+@pytest.mark.parametrize("kind", OBSERVED_WALKS)
+@pytest.mark.parametrize("seeds", [(3,), *nightly([daily_seeds(5, "lost records")])], ids=str)
+def test_a_lost_record_ends_what_is_open(kind, seeds):
     seen = Counter()
-    for seed in range(3):
-        rows, captured_at, _ = written(WALKS[kind](seed), STEPS)
+    for seed in seeds:
+        rows, captured_at, _ = written(OBSERVED_WALKS[kind](seed), STEPS)
         whole = replayed_without(rows, captured_at)
-        for lost in range(0, len(rows), 1 + len(rows) // 60):
+        for lost in range(0, len(rows), 1 + len(rows) // 25):
             found = replayed_without(rows, captured_at, lost)
             assert contradictions(whole, whole, found) == Counter()
             assert [row for began, row in called_open(found) if began < lost] == []

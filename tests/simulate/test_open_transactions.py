@@ -6,8 +6,11 @@ from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
 from tests.audits import table_rows
 from tests.progress import Watcher
-from tests.simulate.commit_scenes import chosen, played, write_segment
-from tests.simulate.decoded import in_ms
+from tests.simulator.commit_scenes import chosen, played, write_segment
+from tests.simulator.decoded import in_ms
+
+# Their fixtures audit with worker processes: whichever test comes first starts these.
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +29,7 @@ def facts_of(row):
     return row["producer_id"], row["producer_epoch"], row["first_at"], row["records"]
 
 
+@pytest.mark.nightly
 def test_each_open_transaction_is_found_and_no_other(audited):
     true, found = audited
     assert len(true) == 4

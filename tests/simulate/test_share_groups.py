@@ -1,13 +1,16 @@
 """The replay of simulated share groups, against what their members and the coordinator really did."""
 
 from collections import Counter
+from functools import cache
 
 import pytest
 
-from kip848_records.simulate.walks.share import ShareWalk
-from tests.simulate.walked import assert_same, walked
+from tests.seeds import daily_seeds, nightly
+from tests.simulator.walked import assert_same, walked
+from tests.simulator.walks.share import ObservedShareWalk
 
-SEEDS = range(13)
+SEEDS = range(4)
+NIGHTLY = daily_seeds(20, "share walks")
 STEPS = 250
 INTERVAL = ("from_at", "from_offset", "to_at", "duration_ms", "history", "clock_skew")
 COLUMNS = {
@@ -34,21 +37,21 @@ COLUMNS = {
 }
 
 
-@pytest.fixture(scope="module")
-def walks():
-    """By seed: the tables of a walk's log, and its truth."""
-    return {seed: walked(ShareWalk(seed, event_ms=12_000), STEPS) for seed in SEEDS}
+@cache
+def walk(seed):
+    """The tables of a walk's log, and its truth."""
+    return walked(ObservedShareWalk(seed, event_ms=12_000), STEPS)
 
 
-@pytest.fixture(params=SEEDS)
-def both(request, walks):
-    return walks[request.param]
+@pytest.fixture(params=[*SEEDS, *nightly(NIGHTLY)])
+def both(request):
+    return walk(request.param)
 
 
 @pytest.mark.parametrize("table", COLUMNS)
 def test_the_replay_finds_what_happened(both, table):
     found, truth = both
-    assert_same(found[table], truth[table], COLUMNS[table], at_least=0 if table.startswith("group_state") else 5)
+    assert_same(found[table], truth[table], COLUMNS[table])
 
 
 def test_nothing_contradicts_the_protocol(both):
@@ -59,12 +62,13 @@ def test_the_state_at_the_end_counts_the_members_that_converged(both):
     found, truth = both
     columns = ("group_id", "converged_members", "rebalancing_since", "rebalancing_history")
     present = [row for row in found["group_state"] if row["state"] == "Stable"]
-    assert_same(present, [row for row in truth["group_state"] if row["state"] == "Stable"], columns, at_least=0)
+    assert_same(present, [row for row in truth["group_state"] if row["state"] == "Stable"], columns)
 
 
-def test_walks_have_all_kinds_of_events(walks):
+def test_walks_have_all_kinds_of_events():
+    assert all(any(walk(seed)[1][table] for seed in SEEDS) for table in COLUMNS)
     seen = Counter()
-    for _, truth in walks.values():
+    for _, truth in map(walk, SEEDS):
         for row in truth["epoch_timeline"]:
             seen.update([row["cause"], row["status"]])
             seen["shared"] += bool(row.get("target_duplicates"))
@@ -81,4 +85,4 @@ def test_walks_have_all_kinds_of_events(walks):
     expected |= {"partitions_initialized", "converged", "superseded", "emptied", "shared", "rebalance converged"}
     expected |= {"rebalance emptied", "several epochs", "one epoch", "unowned", "late", "assigning", "Empty", "Stable"}
     expected |= {"initializing", "initialized", "deleting", "a later life", "ends", "goes on"}
-    assert {name: seen[name] for name in expected if seen[name] < 10} == {}
+    assert {name: seen[name] for name in expected if seen[name] < 2} == {}

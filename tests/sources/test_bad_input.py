@@ -67,7 +67,9 @@ def test_folders_that_cannot_be_read_together(engine, tmp_path):
     for folder in ("a dump", "a table/cluster=c"):
         (tmp_path / folder).mkdir(parents=True)
         dump(tmp_path / folder / "a.parquet", value=b"")
-    assert refused(engine, tmp_path).message == f"{tmp_path} holds folders that cannot be read together"
+    assert refused(engine, tmp_path).message == (
+        f"{tmp_path} holds folders that cannot be read together: {tmp_path}/a dump, {tmp_path}/a table"
+    )
 
 
 def test_a_readme_as_the_source(engine, tmp_path):

@@ -70,6 +70,7 @@ class TestSeveralSources:
         assert [row["transaction"] for row in in_log_order(batch.rows)] == ["pending", "aborted", "aborted"]
         assert [row["control"] for row in in_log_order(merged(engine, batch))] == ["abort"]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("offset_commits", [True, False])
     def test_aborted_records_are_counted_in_each_copy(self, tmp_path, offset_commits):
         aborted = write_batch([offset_commit(0), offset_commit(1)], producer_id=5, transactional=True)

@@ -220,3 +220,10 @@ def test_a_json_line_that_does_not_read_becomes_a_row_with_an_error(engine, tmp_
     assert rows[1]["value"] == b"not json"
     assert json.loads(rows[2]["value"])["key"] == "***"
     assert [(row["key_type"], row["group_id"]) for row in rows[:4]] == [(3, "g"), (None, None), (None, None), (3, "g")]
+
+
+def test_of_an_array_on_one_line_each_object_is_a_row_of_its_own(engine, tmp_path):
+    given = [{"key": "***", "value": None, "partition": 0, "offset": n, "timestamp": 1} for n in range(50)]
+    (tmp_path / "dump.json").write_text(json.dumps(given))
+    rows = read_rows(engine, str(tmp_path / "dump.json")).to_pylist()
+    assert [json.loads(row["value"]) for row in rows] == given

@@ -3,7 +3,7 @@
 import pytest
 
 from kip848_records.protocol.segments.reader import Segment
-from kip848_records.sources import file_coverage
+from kip848_records.sources import file_coverage, key_hashes
 from kip848_records.sources.file_coverage import MISSING, FileCoverage, SegmentFile
 from kip848_records.sources.segment_rows import read_file
 from tests.protocol.segment_writer import Record, plain_batch, write_batch, write_marker
@@ -72,7 +72,11 @@ def test_what_is_cut_off_and_what_is_no_segment():
     foreign = of_file(b"garbage" * 50, base_offset=9)
     assert foreign["unread"] == [{"first_offset": 9, "next_offset": None, "error_code": "not_a_segment"}]
     assert (foreign["last_offset"], foreign["offset"], foreign["first_offset"]) == (None, 9, 0)
-    assert of_file(b"") is None
+
+
+def test_a_file_without_a_byte_is_covered_where_it_begins():
+    row = of_file(b"", base_offset=9)
+    assert (row["last_offset"], row["offset"], row["base_offset"], row["unread"]) == (None, 9, 9, [])
 
 
 def test_offsets_that_compaction_removed_at_the_end_are_covered():
@@ -104,7 +108,7 @@ class TestFirstRepeatedKey:
 
     @pytest.mark.parametrize("batch_rows", [1, 2, 10_000])
     def test_the_first_of_all(self, batch_rows, monkeypatch):
-        monkeypatch.setattr(file_coverage, "_KEYS_AT_ONCE", 2)
+        monkeypatch.setattr(key_hashes, "_AT_ONCE", 2)
         segment = self.of("a", "b", "c") + self.of("d", "b", "a", first=3) + self.of("d", "d", first=6)
         assert covered(segment, batch_rows=batch_rows)["first_repeated_offset"] == 4
         assert covered(self.of("a", "b"), batch_rows=batch_rows)["first_repeated_offset"] is None
@@ -165,7 +169,7 @@ class TestFirstRepeatedKey:
 
     def test_no_more_keys_are_kept_than_fit(self, monkeypatch):
         monkeypatch.setattr(file_coverage, "_SLOTS", 2)
-        monkeypatch.setattr(file_coverage, "_KEYS_AT_ONCE", 4)
+        monkeypatch.setattr(key_hashes, "_AT_ONCE", 4)
         keys = [f"{number}" for number in range(100)]
         assert covered(self.of(*keys))["first_repeated_offset"] is None
         assert covered(self.of(*keys, keys[-1]))["first_repeated_offset"] == 100

@@ -6,7 +6,8 @@ from pyspark.sql import functions as F
 
 from kip848_records.protocol.keys import GROUP_TYPES, key_columns, lacks_group
 from kip848_records.protocol.messages import RECORDS
-from kip848_records.sources.topic.log_rows import group_id, key_of_types, key_type
+from kip848_records.sources.predicates import key_of_types
+from kip848_records.sources.topic.rows import group_id, key_type
 
 KEYS = {
     "no key": (None, None, None),
@@ -48,10 +49,12 @@ def test_no_keys():
     assert [len(column) for column in key_columns(pa.array([], pa.binary()))] == [0, 0]
 
 
+@pytest.mark.nightly
 def test_the_jvm_says_the_same(spark):
     rows = spark.createDataFrame([(name, key) for name, (key, *_) in KEYS.items()], "name string, key binary")
-    columns = "name", key_type().alias("type"), F.when(key_of_types(RECORDS), group_id()).alias("group")
-    told = {row.name: (row.type, row.group) for row in rows.select(*columns).collect()}
+    typed = rows.withColumn("key_type", key_type())
+    columns = "name", "key_type", F.when(F.expr(key_of_types(RECORDS)), group_id()).alias("group")
+    told = {row.name: (row.key_type, row.group) for row in typed.select(*columns).collect()}
     assert told == {name: tuple(expected) for name, (_, *expected) in KEYS.items()}
 
 

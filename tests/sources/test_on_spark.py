@@ -11,18 +11,30 @@ from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.sources.copies import drop_copies, merge_copies
 from kip848_records.sources.read import read_log
-from kip848_records.sources.topic.log_rows import LOG_SCHEMA
+from kip848_records.sources.topic.address import Topic
+from kip848_records.sources.topic.rows import LOG_SCHEMA, _log_rows
 from kip848_records.spark.files import reading
 from tests import made_tables
 from tests.log_rows import assert_same_rows, log_of
 from tests.sources.batches import read_rows
 from tests.sources.test_segments import ODD_NAMES
 
+URL = "kafka://localhost:9092/__consumer_offsets"
+
 
 @pytest.mark.parametrize("source", ["segments", "kafka-source.parquet"])
 def test_log_rows_have_the_schema_of_a_log(spark, captures, source):
     rows = read_log(spark, str(captures / "kafka-4.3.1-all-types" / source))
     assert_schema_equality(rows.schema, LOG_SCHEMA, ignore_nullable=True)
+
+
+@pytest.mark.essential
+def test_rows_of_the_kafka_source_are_those_of_a_dump_of_them(spark, engine, captures):
+    dump = str(captures / "kafka-4.3.1-all-types" / "kafka-source.parquet")
+    found = _log_rows(spark.read.parquet(dump), Topic(URL, "localhost:9092", "__consumer_offsets"))
+    expected = read_rows(engine, dump)
+    assert {row["copies"][0] for row in found.toArrow().to_pylist()} == {URL}
+    assert_same_rows(found, expected)
 
 
 @pytest.mark.parametrize("written", ["parquet", "json", "delta"])

@@ -12,6 +12,7 @@ from kip848_records.sources.listing import find_copies
 from kip848_records.sources.registry import KINDS
 from kip848_records.sources.source_kind import ReadOptions
 from kip848_records.specs.log_columns import TOPIC
+from tests.seeds import daily_seeds, nightly
 
 EPOCH, COMMIT, EARLY_COMMIT = b"\0\3\0\1g", b"\0\1\0\1g\0\1t\0\0\0\0", b"\0\0\0\1g\0\1t\0\0\0\0"
 KEYS = (EPOCH, COMMIT, COMMIT, EARLY_COMMIT, None, b"\0")
@@ -53,7 +54,7 @@ def dump(chance):
         yield row | chance.choice(ERRORS) if has_errors and chance.random() < 0.1 else row
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", [*range(4), *nightly(daily_seeds(24, "dumps"))])
 def test_coverage_and_rows_of_random_dumps(tmp_path, seed):
     path = tmp_path / "dump.parquet"
     pq.write_table(pa.Table.from_pylist(list(dump(random.Random(seed))), SCHEMA), path)  # noqa: S311 - no secret

@@ -1,6 +1,7 @@
 """A broker that cannot be reached is named in seconds, and one that can be is left to Kafka's client."""
 
 import socket
+import threading
 import time
 from contextlib import contextmanager
 from threading import Event
@@ -41,7 +42,6 @@ def silent():
             client.settimeout(0)
             client.connect_ex(server.getsockname())
             waiting.append(client)
-        time.sleep(0.1)
         yield f"127.0.0.1:{server.getsockname()[1]}"
         for client in waiting:
             client.close()
@@ -65,77 +65,76 @@ def names(monkeypatch):
     return there
 
 
-def reason(servers, settings=None):
-    since = time.monotonic()
+def reason(servers, wait_s=5):
     with pytest.raises(TopicError) as caught:
-        check_reachable(servers, settings or {})
-    return str(caught.value), time.monotonic() - since
+        check_reachable(servers, wait_s)
+    return str(caught.value)
 
 
 def test_a_listener_that_says_nothing_is_one():
     with listening() as port:
-        check_reachable(f"127.0.0.1:{port}", {})
+        check_reachable(f"127.0.0.1:{port}", 5)
 
 
 @pytest.mark.not_everywhere  # a container may have no IPv6
 def test_an_ipv6_address():
     try:
         with listening("::1") as port:
-            check_reachable(f"[::1]:{port}", {})
+            check_reachable(f"[::1]:{port}", 5)
     except OSError as error:
         pytest.skip(f"no IPv6 here: {error}")
 
 
 def test_nobody_listens(nobody):
-    said, seconds = reason(nobody)
+    said = reason(nobody)
     assert said.startswith(f"no broker answers at {nobody} (connection refused); check host, port and firewall")
-    assert seconds < 5
 
 
 @pytest.mark.usefixtures("names")
 def test_an_unknown_name():
-    assert reason("no-such-host.invalid:9092")[0].startswith("unknown host: no-such-host.invalid:9092; ")
-    assert reason(f"{'x' * 70}.invalid:9092")[0].startswith("unknown host: ")
+    assert reason("no-such-host.invalid:9092").startswith("unknown host: no-such-host.invalid:9092; ")
+    assert reason(f"{'x' * 70}.invalid:9092").startswith("unknown host: ")
 
 
 @pytest.mark.usefixtures("names")
 def test_each_server_has_its_reason(nobody, silent):
     servers = f"no-such-host.invalid:9092,{nobody},{silent}"
-    said, seconds = reason(servers, {"socket.connection.setup.timeout.ms": "300"})
+    said = reason(servers, 0.3)
     assert (
         f"no-such-host.invalid:9092 (unknown host), {nobody} (connection refused), {silent} (no answer in 0.3 s)"
         in said
     )
-    assert seconds < 5
 
 
 @pytest.mark.usefixtures("names")
 def test_all_are_asked_at_once_and_one_is_enough(nobody, silent):
-    since = time.monotonic()
+    before = {*threading.enumerate()}
     with listening() as port:
-        check_reachable(f"{silent},{nobody},no-such-host.invalid:1,127.0.0.1:{port}", {})
-    assert time.monotonic() - since < 4
+        servers = f"{silent},{nobody},no-such-host.invalid:1,127.0.0.1:{port}"
+        assert check_reachable(servers, 60) == f"127.0.0.1:{port}"
+    assert {*threading.enumerate()} - before, "the silent one has not answered yet"
 
 
 def test_one_address_of_a_server_is_enough(names):
     names["broker"] = ["127.0.0.2", "127.0.0.1"]  # nobody listens at the first one
     with listening() as port:
-        check_reachable(f"broker:{port}", {})
+        check_reachable(f"broker:{port}", 5)
 
 
 def test_a_name_that_is_looked_up_for_long(monkeypatch):
-    ended = Event()
+    ended, gave_up = Event(), Event()
 
     def hang(*_, **__):
-        ended.wait(60)
+        if not ended.wait(60):
+            gave_up.set()
         raise socket.gaierror
 
     monkeypatch.setattr(reachable.socket, "getaddrinfo", hang)
     monkeypatch.setattr(reachable, "_LOOK_UP_S", 0.2)
-    said, seconds = reason("broker:9092")
+    said = reason("broker:9092", 0.1)
+    assert not gave_up.is_set()
     ended.set()
-    assert "no broker answers at broker:9092 (its name was not found in 0.2 s)" in said
-    assert seconds < 5
+    assert "no broker answers at broker:9092 (its name was not found in 0.3 s)" in said
 
 
 def test_the_time_of_a_look_up_is_not_that_of_the_connection(monkeypatch):
@@ -148,7 +147,7 @@ def test_the_time_of_a_look_up_is_not_that_of_the_connection(monkeypatch):
 
     monkeypatch.setattr(reachable.socket, "getaddrinfo", second_server_knows)
     with listening() as port:
-        check_reachable(f"127.0.0.1:{port}", {"socket.connection.setup.timeout.ms": "500"})
+        check_reachable(f"127.0.0.1:{port}", 0.5)
 
 
 @pytest.mark.parametrize("command", [["inspect"], ["audit", "--out", "{}"], ["check"]])

@@ -1,12 +1,16 @@
 """A broker's segment files: wherever they lie, whatever lies beside them, their rows are the same."""
 
+import os
 import shutil
 import struct
 
 import pyarrow.compute as pc
 import pytest
 
+from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.errors import InputError
+from kip848_records.sources import segment_rows, segments
+from kip848_records.sources.file_coverage import SegmentFile
 from kip848_records.sources.read import read_copies
 from kip848_records.sources.transactions import with_outcomes
 from tests.dump_log import read_dump_logs
@@ -288,3 +292,25 @@ def inside_a_transaction(log):
         cut_next = bool(attributes & 16) and not attributes & 32
         at += 12 + length
     raise AssertionError
+
+
+def test_a_large_file_that_its_broker_truncates_is_refused(partition, tmp_path, monkeypatch):
+    monkeypatch.setattr(segment_rows, "COPIED_BYTES", 0)
+    (file,) = shutil.copytree(partition, tmp_path / "__consumer_offsets-0").glob("*.log")
+    rows = segment_rows.read_file(segment_rows.content_of(str(file)), str(file), SegmentFile(0, 0, 0))
+    os.truncate(file, file.stat().st_size - 10)
+    with pytest.raises(InputError, match="log cannot be read: it became shorter meanwhile, as its broker truncated it"):
+        list(rows)
+
+
+def test_a_small_file_is_read_before_its_broker_truncates_it(partition, expected, tmp_path, monkeypatch):
+    (file,) = shutil.copytree(partition, tmp_path / "__consumer_offsets-0").glob("*.log")
+    content_of = segment_rows.content_of
+
+    def read_and_truncate(path):
+        content = content_of(path)
+        os.truncate(file, 0)
+        return content
+
+    monkeypatch.setattr(segments, "content_of", read_and_truncate)
+    assert_same_rows(read_rows(EmbeddedEngine(), str(file)), expected)

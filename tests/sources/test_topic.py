@@ -9,13 +9,12 @@ from confluent_kafka.admin import NewTopic
 
 from kip848_records.errors import InputError
 from kip848_records.pipeline.end_offsets import read_end_offsets
-from kip848_records.sources.topic.admin import READ_COMMITTED, READ_UNCOMMITTED
-from kip848_records.sources.topic.ends import look_up, look_up_ends
+from kip848_records.sources.topic.address import open_topic
+from kip848_records.sources.topic.client import READ_COMMITTED, READ_UNCOMMITTED, Brokers
 from kip848_records.sources.topic.failures import failures_of
-from kip848_records.sources.topic.jvm import open_topic
-from kip848_records.sources.topic.log_rows import LOG_SCHEMA
-from kip848_records.sources.topic.rows import read_range, stream
+from kip848_records.sources.topic.rows import LOG_SCHEMA, read_range
 from tests.broker.clients import commit, commit_in_transaction, make_topic, wait_until
+from tests.broker.lookup import end_offsets, look_up
 from tests.broker.running import OFFSETS, done
 
 SUBJECT = "topic-subject"
@@ -23,7 +22,7 @@ GROUPS = [f"topic-group-{number}" for number in range(12)]
 
 
 @pytest.fixture(scope="module")
-def topic(spark, broker):
+def topic(broker):
     """The broker's own topic: commits of groups in all partitions, some in transactions that were aborted."""
     make_topic(broker, SUBJECT)
     for group in GROUPS:
@@ -31,15 +30,15 @@ def topic(spark, broker):
     for group in GROUPS[::3]:
         commit_in_transaction(broker, group, {(SUBJECT, 0): 2})
         commit_in_transaction(broker, group, {(SUBJECT, 0): 3}, abort=True)
-    return open_topic(spark, f"kafka://{broker.bootstrap}/{OFFSETS}", None)
+    return open_topic(f"kafka://{broker.bootstrap}/{OFFSETS}", None)
 
 
-def own_topic(spark, broker, name, **config):
+def own_topic(broker, name, **config):
     """Make a topic that is no coordinator's, whose name ends as that of a copy does."""
     settings = {key.replace("_", "."): value for key, value in config.items()}
     done(broker.admin.create_topics([NewTopic(name, 2, config=settings)]))
     wait_until(lambda: name in broker.admin.list_topics(timeout=5).topics, name)
-    return open_topic(spark, f"kafka://{broker.bootstrap}/{name}", None)
+    return open_topic(f"kafka://{broker.bootstrap}/{name}", None)
 
 
 def producer(broker, **settings):
@@ -75,9 +74,9 @@ def records(rows):
     )
 
 
-def test_what_the_cluster_says(spark, broker, topic):
+def test_what_the_cluster_says(broker, topic):
     before = time.time_ns() // 1_000_000
-    ends = look_up(spark, topic, isolation=READ_UNCOMMITTED)
+    ends = look_up(topic, isolation=READ_UNCOMMITTED)
     assert before <= ends.at_ms <= time.time_ns() // 1_000_000
     reader = Consumer(broker.client() | {"group.id": "another"})
     there = {number: reader.get_watermark_offsets(TopicPartition(OFFSETS, number), timeout=10) for number in range(4)}
@@ -94,15 +93,15 @@ def test_what_the_cluster_says(spark, broker, topic):
     assert {ends.topic_names[topic_id]: topic_id for topic_id in ids.values()} == ids
 
 
-def test_where_other_topics_end_is_what_kafka_says(spark, broker, topic, tmp_path):
+def test_where_other_topics_end_is_what_kafka_says(broker, topic, tmp_path):
     """A topic that is gone, and a partition that is not there, are left out."""
-    name = own_topic(spark, broker, "ends.orders").name
+    name = own_topic(broker, "ends.orders").name
     writer = producer(broker)
     for number in range(3):
         writer.produce(name, str(number), partition=1)
     writer.flush(10)
     before = time.time_ns() // 1_000_000
-    found = look_up_ends(spark, topic, [(name, 0), (name, 1), ("ends.gone", 0)])
+    found = end_offsets(topic, [(name, 0), (name, 1), ("ends.gone", 0)])
     assert [each[:4] for each in found] == [(name, 0, 0, 0), (name, 1, 0, 3)]
     assert before <= found[0][4] <= time.time_ns() // 1_000_000
     printed = broker.command("org.apache.kafka.tools.GetOffsetShell", "--topic", name)
@@ -111,8 +110,8 @@ def test_where_other_topics_end_is_what_kafka_says(spark, broker, topic, tmp_pat
     assert [(each.topic, each.partition, each.end_offset) for each in ends] == [(name, 0, 0), (name, 1, 3)]
 
 
-def test_the_last_stable_offset_is_where_an_open_transaction_begins(spark, broker):
-    topic = own_topic(spark, broker, "open.__consumer_offsets")
+def test_the_last_stable_offset_is_where_an_open_transaction_begins(broker):
+    topic = own_topic(broker, "open.__consumer_offsets")
     writer = producer(broker, transactional_id="open")
     writer.init_transactions(20)
     writer.begin_transaction()
@@ -122,23 +121,23 @@ def test_the_last_stable_offset_is_where_an_open_transaction_begins(spark, broke
     other = producer(broker)
     other.produce(topic.name, "behind", partition=0)
     other.flush(10)
-    committed = look_up(spark, topic, isolation=READ_COMMITTED)
+    committed = look_up(topic, isolation=READ_COMMITTED)
     assert (committed.offsets, committed.high_watermarks) == ({0: (0, 0), 1: (0, 0)}, {0: 4, 1: 0})
-    assert look_up(spark, topic, isolation=READ_UNCOMMITTED).offsets == {0: (0, 4), 1: (0, 0)}
+    assert look_up(topic, isolation=READ_UNCOMMITTED).offsets == {0: (0, 4), 1: (0, 0)}
     writer.commit_transaction(10)
-    assert look_up(spark, topic, isolation=READ_COMMITTED).offsets == {0: (0, 5), 1: (0, 0)}
+    assert look_up(topic, isolation=READ_COMMITTED).offsets == {0: (0, 5), 1: (0, 0)}
 
 
 @pytest.mark.parametrize("isolation", [READ_COMMITTED, READ_UNCOMMITTED])
 def test_all_records_as_another_client_reads_them(spark, broker, topic, isolation):
-    ends = look_up(spark, topic, isolation=isolation)
+    ends = look_up(topic, isolation=isolation)
     rows = read_range(spark, topic, ends.offsets, isolation=isolation)
     assert records(rows) == read_by_another(broker, OFFSETS, ends.offsets, isolation)
     assert {row.partition for row in rows.select("partition").collect()} == {0, 1, 2, 3}
 
 
 def test_aborted_commits_are_read_only_where_they_are_asked_for(spark, topic):
-    ends = look_up(spark, topic, isolation=READ_UNCOMMITTED)
+    ends = look_up(topic, isolation=READ_UNCOMMITTED)
     committed, all_of_them = (
         set(records(read_range(spark, topic, ends.offsets, isolation=isolation)))
         for isolation in (READ_COMMITTED, READ_UNCOMMITTED)
@@ -149,7 +148,7 @@ def test_aborted_commits_are_read_only_where_they_are_asked_for(spark, topic):
 
 
 def test_rows_are_log_rows(spark, topic):
-    ends = look_up(spark, topic, isolation=READ_COMMITTED)
+    ends = look_up(topic, isolation=READ_COMMITTED)
     rows = read_range(spark, topic, ends.offsets, isolation=READ_COMMITTED)
     assert_schema_equality(rows.schema, LOG_SCHEMA, ignore_nullable=True)
     kinds = {(row.key_type, row.transaction, row.error_code, *row.copies) for row in rows.collect()}
@@ -158,7 +157,7 @@ def test_rows_are_log_rows(spark, topic):
 
 
 def test_a_range_is_what_is_asked_for_however_often(spark, broker):
-    topic = own_topic(spark, broker, "range.__consumer_offsets")
+    topic = own_topic(broker, "range.__consumer_offsets")
     writer = producer(broker)
     for number in range(20):
         writer.produce(topic.name, str(number), partition=number % 2)
@@ -179,7 +178,6 @@ def test_an_empty_range(spark, topic):
 
 def test_gaps_of_compaction_are_no_loss_of_data(spark, broker):
     topic = own_topic(
-        spark,
         broker,
         "gaps.__consumer_offsets",
         cleanup_policy="compact",
@@ -195,7 +193,7 @@ def test_gaps_of_compaction_are_no_loss_of_data(spark, broker):
         return len(records(read_range(spark, topic, {0: (0, 10)}, isolation=READ_COMMITTED))) < 10
 
     wait_until(write, "compaction")
-    ends = look_up(spark, topic, isolation=READ_COMMITTED)
+    ends = look_up(topic, isolation=READ_COMMITTED)
     found = records(read_range(spark, topic, ends.offsets, isolation=READ_COMMITTED))
     assert ends.offsets[0][0] == 0
     assert found == read_by_another(broker, topic.name, ends.offsets, READ_COMMITTED)
@@ -205,7 +203,7 @@ def test_gaps_of_compaction_are_no_loss_of_data(spark, broker):
 @pytest.mark.parametrize("isolation", [READ_COMMITTED, READ_UNCOMMITTED])
 @pytest.mark.parametrize("abort", [True, False])
 def test_a_range_may_end_in_markers(spark, broker, isolation, abort):
-    topic = own_topic(spark, broker, f"markers-{isolation}-{abort}.__consumer_offsets")
+    topic = own_topic(broker, f"markers-{isolation}-{abort}.__consumer_offsets")
     writer = producer(broker, transactional_id=topic.name)
     writer.init_transactions(20)
     for number in range(3):
@@ -213,7 +211,7 @@ def test_a_range_may_end_in_markers(spark, broker, isolation, abort):
         writer.produce(topic.name, str(number), partition=0)
         writer.flush(10)
         (writer.abort_transaction if abort else writer.commit_transaction)(10)
-    ends = look_up(spark, topic, isolation=isolation)
+    ends = look_up(topic, isolation=isolation)
     assert ends.offsets[0] == (0, 6)
     found = records(read_range(spark, topic, ends.offsets, isolation=isolation))
     dropped = abort and isolation == READ_COMMITTED
@@ -223,12 +221,12 @@ def test_a_range_may_end_in_markers(spark, broker, isolation, abort):
 
 
 def test_no_group_is_left_and_nothing_is_written(spark, broker, topic):
-    ends = look_up(spark, topic, isolation=READ_UNCOMMITTED)
+    ends = look_up(topic, isolation=READ_UNCOMMITTED)
     groups = group_ids(broker)
     assert not read_range(spark, topic, ends.offsets, isolation=READ_UNCOMMITTED).isEmpty()
     assert group_ids(broker) == groups
     assert not [group for group in groups if group.startswith(("spark-kafka", "kip848-records"))]
-    after = look_up(spark, topic, isolation=READ_UNCOMMITTED)
+    after = look_up(topic, isolation=READ_UNCOMMITTED)
     written = {partition: (ends.offsets[partition][1], end) for partition, (_, end) in after.offsets.items()}
     keys = b"".join(key for *_, key, _ in records(read_range(spark, topic, written, isolation=READ_UNCOMMITTED)))
     assert b"kip848-records" not in keys
@@ -240,56 +238,21 @@ def group_ids(broker):
 
 
 def test_records_that_are_gone_are_a_loss(spark, broker):
-    topic = own_topic(spark, broker, "gone.__consumer_offsets")
+    topic = own_topic(broker, "gone.__consumer_offsets")
     writer = producer(broker)
     for number in range(10):
         writer.produce(topic.name, str(number), partition=0)
     writer.flush(10)
     done(broker.admin.delete_records([TopicPartition(topic.name, 0, 5)]))
-    assert look_up(spark, topic, isolation=READ_COMMITTED).offsets[0] == (5, 10)
+    assert look_up(topic, isolation=READ_COMMITTED).offsets[0] == (5, 10)
     told = r"records of topic gone\.__consumer_offsets were deleted while it was read; run the command again"
-    with pytest.raises(InputError, match=told), failures_of(topic, "read"):
+    with pytest.raises(InputError, match=told), failures_of(Brokers.of(topic)):
         read_range(spark, topic, {0: (0, 10)}, isolation=READ_COMMITTED).collect()
-
-
-def test_a_stream_goes_on_where_it_was(spark, broker, tmp_path):
-    topic = own_topic(spark, broker, "stream.__consumer_offsets")
-    writer = producer(broker)
-
-    def run():
-        rows = stream(spark, topic, [0, 1], {0: 2, 1: 0}, isolation=READ_COMMITTED)
-        query = (
-            rows.writeStream.format("parquet")
-            .option("checkpointLocation", str(tmp_path / "checkpoint"))
-            .trigger(availableNow=True)
-            .start(str(tmp_path / "out"))
-        )
-        assert query.awaitTermination(60)
-        return [(p, o) for p, o, *_ in records(spark.read.parquet(str(tmp_path / "out")))]
-
-    for number in range(10):
-        writer.produce(topic.name, str(number), partition=number % 2)
-    writer.flush(10)
-    first = [(0, n) for n in range(2, 5)] + [(1, n) for n in range(5)]
-    assert run() == first
-    writer.produce(topic.name, "new", partition=1)
-    writer.flush(10)
-    assert run() == [*first, (1, 5)]
-
-
-def test_a_stream_of_the_internal_topic(spark, topic, tmp_path):
-    ends = look_up(spark, topic, isolation=READ_COMMITTED)
-    rows = stream(spark, topic, ends.offsets, dict.fromkeys(ends.offsets, 0), isolation=READ_COMMITTED)
-    writing = rows.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "checkpoint"))
-    query = writing.trigger(availableNow=True).start(str(tmp_path / "out"))
-    assert query.awaitTermination(60)
-    expected = records(read_range(spark, topic, ends.offsets, isolation=READ_COMMITTED))
-    assert set(records(spark.read.parquet(str(tmp_path / "out")))) >= set(expected)
 
 
 def test_a_session_of_other_settings_is_switched(spark, topic):
     name = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
     spark.conf.set(name, "false")
-    ends = look_up(spark, topic, isolation=READ_COMMITTED)
+    ends = look_up(topic, isolation=READ_COMMITTED)
     assert not read_range(spark, topic, ends.offsets, isolation=READ_COMMITTED).isEmpty()
     assert spark.conf.get(name) == "true"

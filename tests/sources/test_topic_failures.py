@@ -1,29 +1,23 @@
 """What keeps a topic from being read is said in one line, soon; and nothing ever tells a password."""
 
 import socket
-from contextlib import contextmanager
+import time
 
 import pytest
-from confluent_kafka.admin import (
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    ResourcePatternType,
-    ResourceType,
-)
+from confluent_kafka.admin import AclOperation, ResourcePatternType, ResourceType
 
 from kip848_records.errors import InputError
+from kip848_records.sources.topic import failures
 from kip848_records.sources.topic.address import Topic
-from kip848_records.sources.topic.admin import READ_COMMITTED
+from kip848_records.sources.topic.client import READ_COMMITTED, Brokers
 from kip848_records.sources.topic.client_properties import ClientSettings
-from kip848_records.sources.topic.ends import look_up
 from kip848_records.sources.topic.failures import failures_of
-from kip848_records.sources.topic.rows import read_range, stream
+from kip848_records.sources.topic.rows import read_range
 from tests.broker import settings
 from tests.broker.clients import commit, make_topic, produce
+from tests.broker.lookup import look_up
 from tests.broker.offsets_topic import group_in
-from tests.broker.running import OFFSETS, done
+from tests.broker.running import OFFSETS
 
 QUICK = {"request.timeout.ms": "1000", "default.api.timeout.ms": "1500"}
 _LOGIN = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="%s" password="%s";'
@@ -45,12 +39,12 @@ def topic_at(address, found, name=OFFSETS):
     return Topic(f"kafka://{address}/{name}", address, name, found)
 
 
-def failure(spark, topic):
+def failure(topic):
     with pytest.raises(InputError) as caught:
-        look_up(spark, topic, isolation=READ_COMMITTED)
+        look_up(topic, isolation=READ_COMMITTED)
     assert "-secret" not in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert caught.value.__suppress_context__
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
     return str(caught.value)
 
 
@@ -62,147 +56,117 @@ def nobody():
         yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
-def test_no_broker(spark, nobody):
-    said = failure(spark, topic_at(nobody, client()))
+def test_no_broker(nobody):
+    said = failure(topic_at(nobody, client()))
     assert said == (
-        f"no broker answers at {nobody}; check host, port and firewall of the servers in the URL; for a slow network, "
-        "set socket.connection.setup.timeout.ms in the file of --kafka-config"
+        f"no broker answers at {nobody} (connection refused); check host, port and firewall of the servers in the "
+        "URL; for a slow network, set socket.connection.setup.timeout.ms in the file of --kafka-config"
     )
 
 
-def test_no_such_host(spark):
-    said = failure(spark, topic_at("no-such-host.invalid:9092", client()))
+def test_no_such_host():
+    said = failure(topic_at("no-such-host.invalid:9092", client()))
     assert said.startswith("unknown host: no-such-host.invalid:9092; check the servers in the URL")
 
 
-def test_one_server_of_two_is_enough(spark, broker, nobody):
+def test_one_server_of_two_is_enough(broker, nobody):
     topic = topic_at(f"{nobody},{broker.bootstrap}", ClientSettings())
-    assert look_up(spark, topic, isolation=READ_COMMITTED).offsets.keys() == {0, 1, 2, 3}
+    assert look_up(topic, isolation=READ_COMMITTED).offsets.keys() == {0, 1, 2, 3}
 
 
-def test_no_tls_to_a_port_that_wants_it(spark, broker):
-    said = failure(spark, topic_at(broker.tls, client()))
-    assert said.startswith(
-        f"{broker.tls} expects TLS, but the client's settings do not turn it on; set security.protocol"
-    )
-
-
-def test_tls_to_a_port_that_has_none(spark, broker):
-    said = failure(spark, topic_at(broker.bootstrap, client(protocol="SSL")))
-    assert said.startswith(f"{broker.bootstrap} accepts connections, but not with TLS as the client's settings require")
-
-
-def test_no_log_in_where_one_is_asked_for(spark, broker):
-    said = failure(spark, topic_at(broker.scram, client()))
+@pytest.mark.parametrize(
+    ("at", "given", "expected", "login"),
+    [
+        ("tls", "PLAINTEXT", "SASL_SSL", " (SCRAM-SHA-512)"),
+        ("tls", "SSL", "SASL_SSL", " (SCRAM-SHA-512)"),
+        ("scram", "PLAINTEXT", "SASL_PLAINTEXT", " (SCRAM-SHA-512)"),
+        ("bootstrap", "SSL", "PLAINTEXT", ""),
+        ("bootstrap", "SASL_PLAINTEXT", "PLAINTEXT", ""),
+        ("bootstrap", "SASL_SSL", "PLAINTEXT", ""),
+    ],
+)
+def test_a_port_of_another_protocol(broker, at, given, expected, login):
+    address, user = getattr(broker, at), settings.READER if given.startswith("SASL") else None
+    said = failure(topic_at(address, client(user, given, **trusting(broker))))
+    named = expected + (", sasl.mechanism and sasl.jaas.config" if login else "")
     assert said == (
-        f"{broker.scram} expects a SASL login (SCRAM-SHA-512), but the client's settings have none; "
-        "set security.protocol to SASL_PLAINTEXT, sasl.mechanism and sasl.jaas.config in the file of --kafka-config"
+        f"{address} expects security.protocol={expected}{login}, but the client has {given}; set security.protocol to "
+        f"{named} in the file of --kafka-config, or check the port in the URL"
     )
 
 
-def test_tls_without_the_log_in_that_is_asked_for(spark, broker):
-    said = failure(spark, topic_at(broker.tls, client(protocol="SSL", **trusting(broker))))
-    assert said.startswith(f"{broker.tls} expects a SASL login (SCRAM-SHA-512), but ")
-    assert "; set security.protocol to SASL_SSL, " in said
-
-
-def test_a_log_in_without_jaas(spark, broker):
-    said = failure(spark, topic_at(broker.scram, client(protocol="SASL_PLAINTEXT", sasl_mechanism="SCRAM-SHA-512")))
+def test_a_log_in_without_jaas(broker):
+    said = failure(topic_at(broker.scram, client(protocol="SASL_PLAINTEXT", sasl_mechanism="SCRAM-SHA-512")))
     assert said.startswith(
         "the client's settings have security.protocol=SASL_PLAINTEXT, but no sasl.jaas.config; set sasl.jaas.config in "
     )
 
 
-def test_a_certificate_that_is_not_trusted(spark, broker):
-    said = failure(spark, topic_at(broker.tls, client(settings.READER, "SASL_SSL")))
-    assert said.startswith(f"the TLS connection to {broker.tls} failed: unable to find valid certification path")
+def test_a_certificate_that_is_not_trusted(broker):
+    said = failure(topic_at(broker.tls, client(settings.READER, "SASL_SSL")))
+    assert said.startswith(f"the TLS connection to {broker.tls} failed: self-signed certificate")
     assert "ssl.truststore.location" in said
 
 
-def test_tls_with_what_it_takes(spark, broker):
+def test_tls_with_what_it_takes(broker):
     topic = topic_at(broker.tls, client(settings.READER, "SASL_SSL", **trusting(broker)))
-    assert look_up(spark, topic, isolation=READ_COMMITTED).offsets.keys() == {0, 1, 2, 3}
+    assert look_up(topic, isolation=READ_COMMITTED).offsets.keys() == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize("user", [("reader", "wrong-secret"), ("nobody", "x-secret")])
-def test_a_wrong_password(spark, broker, user):
-    said = failure(spark, topic_at(broker.scram, client(user, "SASL_PLAINTEXT")))
+def test_a_wrong_password(broker, user):
+    said = failure(topic_at(broker.scram, client(user, "SASL_PLAINTEXT")))
     assert said.startswith(f"the cluster at {broker.scram} rejects the login: Authentication failed")
     assert said.endswith("check security.protocol, sasl.mechanism and sasl.jaas.config in the file of --kafka-config")
 
 
-def test_a_mechanism_that_the_cluster_does_not_have(spark, broker):
-    said = failure(
-        spark, topic_at(broker.scram, client(settings.READER, "SASL_PLAINTEXT", sasl_mechanism="SCRAM-SHA-256"))
-    )
-    assert "rejects the login: Client SASL mechanism 'SCRAM-SHA-256' not enabled in the server" in said
+def test_a_mechanism_that_the_cluster_does_not_have(broker):
+    said = failure(topic_at(broker.scram, client(settings.READER, "SASL_PLAINTEXT", sasl_mechanism="SCRAM-SHA-256")))
+    assert "rejects the login: it takes SCRAM-SHA-512, not SCRAM-SHA-256; " in said
 
 
-def test_a_log_in_that_nobody_asks_for(spark, broker):
-    said = failure(spark, topic_at(broker.bootstrap, client(settings.READER, "SASL_PLAINTEXT")))
-    assert f"the cluster at {broker.bootstrap} rejects the login: Unexpected handshake request" in said
-
-
-def test_no_such_topic(spark, broker):
-    said = failure(spark, topic_at(broker.bootstrap, client(), "nothing"))
+def test_no_such_topic(broker):
+    said = failure(topic_at(broker.bootstrap, client(), "nothing"))
     assert said.startswith(f"there is no topic nothing at {broker.bootstrap}; check the topic's name")
     assert "nothing" not in broker.admin.list_topics(timeout=5).topics
 
 
-def test_the_user_may_not_describe_the_topic(spark, broker):
-    said = failure(spark, topic_at(broker.scram, client(settings.STRANGER, "SASL_PLAINTEXT")))
+def test_the_user_may_not_describe_the_topic(broker):
+    said = failure(topic_at(broker.scram, client(settings.STRANGER, "SASL_PLAINTEXT")))
     assert said == (
         f"the user may not describe topic {OFFSETS}; let an administrator allow Describe and Read on topic {OFFSETS}"
     )
 
 
-def test_settings_of_the_topic_that_the_user_may_not_see(spark, broker):
+def test_settings_of_the_topic_that_the_user_may_not_see(broker):
     topic = topic_at(broker.scram, client(settings.READER, "SASL_PLAINTEXT"))
-    ends = look_up(spark, topic, isolation=READ_COMMITTED)
+    ends = look_up(topic, isolation=READ_COMMITTED)
     assert (ends.delete_retention_ms, ends.offsets_retention_ms) == (None, None)
     assert set(ends.topic_names.values()) == {OFFSETS}
 
 
-@pytest.mark.parametrize(
-    ("more", "says"),
-    [
-        ({"security_protocol": "TLS"}, "Invalid value TLS for configuration security.protocol"),
-        ({"request_timeout_ms": "20s"}, "Invalid value 20s for configuration request.timeout.ms: Not a number"),
-        (
-            {
-                "security_protocol": "SASL_PLAINTEXT",
-                "sasl_mechanism": "PLAIN",
-                "sasl_jaas_config": 'a.Module required password="x-secret"',
-            },
-            "JAAS config entry not terminated by semi-colon",
-        ),
-        (
-            {
-                "security_protocol": "SASL_PLAINTEXT",
-                "sasl_mechanism": "PLAIN",
-                "sasl_jaas_config": 'a.Module required password="x-secret";',
-            },
-            "No LoginModule found for a.Module",
-        ),
-        ({"security_protocol": "SSL", "ssl_truststore_location": "/none.p12"}, "Failed to load SSL keystore /none.p12"),
-        ({"security_protocol": "SSL", "ssl_keystore_key": "y-secret", "ssl_keystore_type": "PEM"}, "SSL"),
-        (
-            {"sasl_password": "x-secret", "request_timeout_ms": "x-secret"},
-            "Invalid value *** for configuration request",
-        ),
-    ],
-)
-def test_settings_that_kafka_does_not_take(spark, broker, more, says):
-    said = failure(spark, topic_at(broker.bootstrap, client(**more)))
-    assert said.startswith("Kafka's client rejects these settings: ")
-    assert says in said
+def test_a_name_that_is_nearly_right(broker):
+    said = failure(topic_at(broker.bootstrap, client(), "__consumer_offset"))
+    assert said.startswith(f"there is no topic __consumer_offset at {broker.bootstrap}; similar: {OFFSETS}")
+
+
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"])
+def test_a_broker_that_accepts_and_says_nothing(protocol):
+    """Nobody knows what it expects."""
+    user = ("u", "p") if protocol.startswith("SASL") else None
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        began = time.monotonic()
+        said = failure(topic_at(address, client(user, protocol, request_timeout_ms="300")))
+    assert said.startswith(f"{address} accepts connections, but a Kafka client gets no answer; check security.protocol")
+    assert time.monotonic() - began < 10
 
 
 # Reading: what Spark says, on its driver and in its tasks.
 
 
 def read(spark, topic):
-    with failures_of(topic, "read"):
+    with Brokers.of(topic) as brokers, failures_of(brokers):
         return read_range(spark, topic, {0: (0, 1)}, isolation=READ_COMMITTED).collect()
 
 
@@ -213,33 +177,12 @@ def read_failure(spark, topic):
     return str(caught.value)
 
 
-@contextmanager
-def allowed(broker, user, *rules):
-    """Let a user do more for the time of the block."""
-    bindings = [
-        AclBinding(kind, name, pattern, f"User:{user[0]}", "*", operation, AclPermissionType.ALLOW)
-        for kind, name, pattern, operation in rules
-    ]
-    done(broker.admin.create_acls(bindings))
-    try:
-        yield
-    finally:
-        done(broker.admin.delete_acls([AclBindingFilter(*vars_of(binding)) for binding in bindings]))
-
-
-def vars_of(rule):
-    return (
-        *(rule.restype, rule.name, rule.resource_pattern_type, rule.principal, rule.host),
-        *(rule.operation, rule.permission_type),
-    )
-
-
 GROUPS = (ResourceType.GROUP, "kip848-records", ResourcePatternType.PREFIXED, AclOperation.DESCRIBE)
 
 
 def test_the_user_may_not_describe_what_it_reads(spark, broker):
     said = read_failure(spark, topic_at(broker.scram, client(settings.STRANGER, "SASL_PLAINTEXT")))
-    assert said.startswith(f"the user may not read topic {OFFSETS}; let an administrator allow Describe and Read")
+    assert said.startswith(f"the user may not describe topic {OFFSETS}; let an administrator allow Describe and Read")
 
 
 def test_the_user_may_describe_the_topic_but_not_read_it(spark, broker):
@@ -247,8 +190,8 @@ def test_the_user_may_describe_the_topic_but_not_read_it(spark, broker):
     produce(broker, "closed")
     topic = topic_at(broker.scram, client(settings.STRANGER, "SASL_PLAINTEXT"), "closed")
     describe = (ResourceType.TOPIC, "closed", ResourcePatternType.LITERAL, AclOperation.DESCRIBE)
-    with allowed(broker, settings.STRANGER, describe, GROUPS):
-        assert look_up(spark, topic, isolation=READ_COMMITTED).offsets == {0: (0, 10)}
+    with broker.allowed(settings.STRANGER, describe, GROUPS):
+        assert look_up(topic, isolation=READ_COMMITTED).offsets == {0: (0, 10)}
         said = read_failure(spark, topic)
     assert said == "the user may not read topic closed; let an administrator allow Describe and Read on topic closed"
 
@@ -270,7 +213,7 @@ def committed(broker):
 
 @pytest.mark.usefixtures("committed")
 def test_two_rules_for_the_topic_and_one_for_groups_are_enough(spark, broker):
-    with allowed(broker, settings.READER, GROUPS):
+    with broker.allowed(settings.READER, GROUPS):
         for address, protocol in ((broker.scram, "SASL_PLAINTEXT"), (broker.tls, "SASL_SSL")):
             assert read(spark, topic_at(address, client(settings.READER, protocol, **trusting(broker))))
 
@@ -282,23 +225,66 @@ def test_a_wrong_password_shows_when_spark_reads_too(spark, broker):
 
 def test_a_partition_that_is_not_there(spark, broker):
     topic = topic_at(broker.bootstrap, client())
-    with (
-        pytest.raises(InputError, match="accepts connections, but a Kafka client gets no answer"),
-        failures_of(topic, "read"),
-    ):
+    told = f"the cluster at {broker.bootstrap} does not answer as expected: "
+    with pytest.raises(InputError, match=told), failures_of(Brokers.of(topic)):
         read_range(spark, topic, {99: (0, 1)}, isolation=READ_COMMITTED).collect()
 
 
 def test_other_errors_stay_what_they_are():
-    with pytest.raises(KeyError, match="a"), failures_of(topic_at("h:1", client()), "read"):
+    with pytest.raises(KeyError, match="a"), failures_of(Brokers.of(topic_at("h:1", client()))):
         raise KeyError("a")
+
+
+def test_a_session_without_the_connector():
+    text = "[DATA_SOURCE_NOT_FOUND] Failed to find data source: kafka. Make sure the provider name is correct"
+    told = r"without Spark's Kafka connector; add org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0 to spark.jars"
+    with pytest.raises(InputError, match=told), failures_of(Brokers.of(topic_at("h:1", client()))):
+        raise RuntimeError(text)
+
+
+def test_the_connector_that_is_asked_for_is_the_one_of_our_settings(spark):
+    assert failures._CONNECTOR in spark.conf.get("spark.jars.packages").split(",")
+
+
+@pytest.mark.usefixtures("committed")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            (
+                "Caused by: org.apache.kafka.common.KafkaException: Failed to construct kafka consumer\n"
+                "Caused by: org.apache.kafka.common.config.ConfigException: Invalid value soon for fetch.max.wait.ms\n"
+            ),
+            "Kafka's client rejects these settings: Invalid value soon for fetch.max.wait.ms; correct the file",
+        ),
+        (
+            "Caused by: org.apache.kafka.common.errors.SaslAuthenticationException: no callback handler\n",
+            "the cluster at {} rejects the login: no callback handler; check security.protocol",
+        ),
+        (
+            "Caused by: org.apache.kafka.common.errors.TimeoutException: Timeout of 60 ms expired\n\tat a.b(c.java:1)",
+            "the cluster at {} does not answer as expected: Timeout of 60 ms expired; see the brokers' logs",
+        ),
+    ],
+)
+def test_what_only_the_client_of_spark_meets(broker, text, said):
+    brokers = Brokers.of(topic_at(broker.bootstrap, client()))
+    with pytest.raises(InputError) as caught, failures_of(brokers):
+        raise RuntimeError("Job aborted due to stage failure.\n" + text)
+    assert str(caught.value).startswith(said.format(broker.bootstrap))
+
+
+def test_a_cluster_that_is_gone_since_is_named_by_the_client_of_this_process(nobody):
+    text = "org.apache.kafka.common.errors.TimeoutException: Timeout of 60 ms expired"
+    with pytest.raises(InputError, match="no broker answers at"), failures_of(Brokers.of(topic_at(nobody, client()))):
+        raise RuntimeError(text)
 
 
 def test_other_errors_lose_their_secrets():
     topic = topic_at("h:1", client(("reader", "x-secret")))
     text = "java.lang.IllegalStateException: x-secret is short\n\tat a.b(c.java:1)"
     told = r"does not answer as expected: \*\*\* is short; "
-    with pytest.raises(InputError, match=told) as caught, failures_of(topic, "read"):
+    with pytest.raises(InputError, match=told) as caught, failures_of(Brokers.of(topic)):
         raise RuntimeError(text)
     assert caught.value.__suppress_context__
 
@@ -334,21 +320,6 @@ def test_spark_shows_no_secret_of_what_it_reads(spark, broker, event_log, capfd)
     shown = str(rows) + str(rows._jdf.queryExecution()) + "".join(capfd.readouterr()) + event_log()
     assert "SparkListenerSQLExecutionStart" in shown
     assert "secret" not in shown
-
-
-@pytest.mark.usefixtures("committed")
-def test_spark_shows_no_secret_of_a_stream(spark, broker, event_log, tmp_path, capfd):
-    rows = stream(spark, with_secrets(broker), [0], {0: 0}, isolation=READ_COMMITTED)
-    rows.explain(extended=True)
-    kept = tmp_path / "checkpoint"
-    writing = rows.writeStream.format("noop").option("checkpointLocation", str(kept))
-    query = writing.trigger(availableNow=True).start()
-    assert query.awaitTermination(60)
-    query.explain(extended=True)
-    shown = str(rows._jdf.queryExecution()) + str(query.lastProgress) + "".join(capfd.readouterr()) + event_log()
-    assert "== Physical Plan ==" in shown
-    assert "SparkListenerSQLExecutionStart" in shown
-    assert "secret" not in shown + "".join(path.read_text("latin-1") for path in kept.rglob("*") if path.is_file())
 
 
 def with_secrets(broker):

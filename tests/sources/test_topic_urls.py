@@ -1,13 +1,10 @@
-"""What names a live topic, and what does not; what a session must have to reach one."""
-
-from types import SimpleNamespace
+"""What names a live topic, and what does not."""
 
 import pytest
 
 from kip848_records.errors import InputError
-from kip848_records.sources.topic.address import Topic, is_topic, parse_url
+from kip848_records.sources.topic.address import Topic, is_topic, open_topic, parse_url
 from kip848_records.sources.topic.client_properties import ClientSettings
-from kip848_records.sources.topic.jvm import open_topic
 
 _EXPECTED = "expected kafka://host:port[,host:port...]/topic, as in kafka://broker-1:9092/__consumer_offsets"
 
@@ -24,6 +21,8 @@ def test_a_topic_is_told_by_its_scheme(source, expected):
     ("url", "servers", "name"),
     [
         ("kafka://localhost:9092/__consumer_offsets", "localhost:9092", "__consumer_offsets"),
+        ("kafka://h:1", "h:1", "__consumer_offsets"),
+        ("kafka://h:1/", "h:1", "__consumer_offsets"),
         ("kafka://a.b-c_d:1,10.0.0.1:65535/x.y-z_0", "a.b-c_d:1,10.0.0.1:65535", "x.y-z_0"),
         ("kafka://[::1]:9092,[fe80::1%eth0]:9093/t", "[::1]:9092,[fe80::1%eth0]:9093", "t"),
     ],
@@ -37,8 +36,6 @@ def test_servers_and_topic(url, servers, name):
     [
         ("kafka:///t", "it names no server"),
         ("kafka://", "it names no server"),
-        ("kafka://h:1", "it names no topic"),
-        ("kafka://h:1/", "it names no topic"),
         ("kafka://h/t", "h has no port"),
         ("kafka://h:/t", "h: is not host:port"),
         ("kafka://:9092/t", ":9092 is not host:port"),
@@ -75,24 +72,6 @@ def test_a_topic_does_not_show_its_settings():
     assert repr(topic) == "Topic(url='kafka://h:1/t', bootstrap_servers='h:1', name='t')"
 
 
-def test_a_session_of_spark_connect_is_refused():
-    with pytest.raises(InputError, match=r"cannot be read through Spark Connect .*; read it on classic compute"):
-        open_topic(SimpleNamespace(), "kafka://h:1/t", None)
-
-
-def test_a_session_without_the_connector_is_refused(spark):
-    without = SimpleNamespace(_jvm=spark._jvm.nowhere)
-    with pytest.raises(InputError, match=r"without Spark's Kafka connector; add org.apache.spark:spark-sql-kafka-0-10"):
-        open_topic(without, "kafka://h:1/t", None)
-
-
-def test_the_connector_that_is_asked_for_is_the_one_of_our_settings(spark):
-    with pytest.raises(InputError) as caught:
-        open_topic(SimpleNamespace(_jvm=spark._jvm.nowhere), "kafka://h:1/t", None)
-    coordinate = caught.value.hint.split()[1]
-    assert coordinate in spark.conf.get("spark.jars.packages").split(",")
-
-
-def test_a_file_of_settings_that_is_not_there(spark, tmp_path):
+def test_a_file_of_settings_that_is_not_there(tmp_path):
     with pytest.raises(InputError, match="none holds no client settings: No such file or directory"):
-        open_topic(spark, "kafka://h:1/t", f"{tmp_path}/none")
+        open_topic("kafka://h:1/t", f"{tmp_path}/none")

@@ -69,7 +69,7 @@ def submit(captures, tmp_path):
     return run
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_wheel_is_all_that_executors_get_of_the_package(submit, wheel, audits, tmp_path):
     # A wheel is a zip file, and Spark knows those by their names only.
     out, done = submit("--py-files", shutil.copy(wheel, tmp_path / "kip848_records.zip"))

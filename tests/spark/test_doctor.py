@@ -1,5 +1,12 @@
-"""`kip848 doctor`: what lacks is named, with the way to get it; Spark is not started."""
+"""`kip848 doctor`: what lacks is named, with the way to get it; Spark is not started.
 
+One test asks the Java of this machine. In the others Java is there, because each question starts a JVM;
+`tests/spark/test_java.py` shows what the question finds.
+"""
+
+import os
+import pwd
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +18,7 @@ from kip848_records.cli import main
 from kip848_records.spark import doctor
 from kip848_records.spark.conf import default_settings
 from kip848_records.spark.jars import missing_jars
+from kip848_records.spark.java import check_java, home_of_java
 from tests import users
 from tests.small_disks import fill, small_disk
 
@@ -28,7 +36,8 @@ def said(capsys, monkeypatch, tmp_path):
     for coordinate in missing_jars(default_settings(), tmp_path):
         organisation, name, version = coordinate.split(":")
         (home / ".ivy2.5.2" / "jars" / f"{organisation}_{name}-{version}.jar").touch()
-    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(doctor, "home_of_java", lambda: home)
+    monkeypatch.setattr(doctor, "check_java", lambda: 17)
 
     def run(*arguments):
         code = main(["doctor", *map(str, arguments)])
@@ -53,7 +62,9 @@ def test_nothing_lacks(said, tmp_path):
     assert found.keys() >= {"kip848-records", "Spark", "Java", "jars", "memory", "--out", "--webhook"}
 
 
+@pytest.mark.process
 def test_java_that_is_not_there(said, monkeypatch):
+    monkeypatch.setattr(doctor, "check_java", check_java)
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     code, found = said()
     status, text, hint = found["Java"]
@@ -63,7 +74,7 @@ def test_java_that_is_not_there(said, monkeypatch):
 
 
 def test_jars_that_the_first_audit_fetches_are_a_note(said, monkeypatch, tmp_path):
-    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(doctor, "home_of_java", lambda: tmp_path)
     code, found = said()
     status, text, hint = found["jars"]
     assert (code, status) == (0, "note")
@@ -98,7 +109,7 @@ def test_jars_as_spark_reads_them(said, monkeypatch, tmp_path, packages, missing
     ],
 )
 def test_jars_of_the_command_line(said, monkeypatch, tmp_path, arguments, text):
-    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(doctor, "home_of_java", lambda: tmp_path)
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"{arguments} pyspark-shell")
     code, found = said()
     assert (code, found["jars"]) == (0, ("ok", text, None))
@@ -217,6 +228,7 @@ def test_a_disk_that_is_full(said, monkeypatch, tmp_path):
     assert {subject for subject, (status, *_) in found.items() if status == "lacking"} == {"temporary files", "--out"}
 
 
+@pytest.mark.process  # it mounts a disk
 def test_spark_s_own_folder_is_on_a_full_disk(said, monkeypatch, tmp_path):
     with small_disk(tmp_path / "disk") as disk:
         monkeypatch.setenv("SPARK_LOCAL_DIRS", str(disk / "spark"))
@@ -231,6 +243,7 @@ def test_spark_s_own_folder_is_on_a_full_disk(said, monkeypatch, tmp_path):
     )
 
 
+@pytest.mark.process  # as above
 def test_a_disk_for_temporary_files_that_takes_no_file(said, monkeypatch, tmp_path):
     """Python then finds no folder at all."""
     with small_disk(tmp_path / "disk") as disk:
@@ -253,7 +266,8 @@ def test_a_folder_elsewhere_is_not_examined(said):
     assert (code, found["--out"][0]) == (0, "note")
 
 
-def test_it_takes_a_moment():
+@pytest.mark.process
+def test_it_takes_a_moment_on_this_machine():
     """CPU time, not time on a clock: other tests run meanwhile."""
     before = getrusage(RUSAGE_CHILDREN)
     program = "import sys; from kip848_records.command import main; sys.exit(main())"
@@ -262,4 +276,13 @@ def test_it_takes_a_moment():
     )
     after = getrusage(RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stderr
+    assert re.search(rb"^ok +Java +(17|21)$", done.stdout, re.MULTILINE)
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
+
+
+def test_the_home_of_java_is_that_of_the_account(monkeypatch, tmp_path):
+    """So is the one of Ivy's folder: `HOME` may be that of another user, as with sudo."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert home_of_java() == Path(pwd.getpwuid(os.getuid()).pw_dir)
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)  # a user without an account
+    assert home_of_java() == tmp_path

@@ -6,6 +6,8 @@ import pytest
 from kip848_records.spark import java
 from kip848_records.spark.setup_errors import SetupError
 
+pytestmark = pytest.mark.process
+
 
 @pytest.fixture
 def java_home(tmp_path, monkeypatch):

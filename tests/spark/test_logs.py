@@ -36,6 +36,7 @@ def test_a_log_stays_while_its_run_lives_and_then_goes(folder):
     assert not list(folder.iterdir())
 
 
+@pytest.mark.process
 def test_a_run_that_was_killed_has_ended_with_its_jvm(folder):
     run = subprocess.Popen(
         [sys.executable, "-c", _RUN],

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from kip848_records.machine import paths
-from kip848_records.machine.paths import SPARK_SETTINGS
+from kip848_records.machine.paths import SPARK_SETTINGS, SPARK_VARIABLES
 from kip848_records.spark import conf as spark_conf
 from kip848_records.spark import process as spark_process
 from kip848_records.spark import session
@@ -73,6 +73,13 @@ def test_java_says_in_english_that_a_disk_is_full(variables, changed):
 
 def test_the_active_session_is_used(spark):
     assert session.get_session() is spark
+
+
+@pytest.mark.essential
+@pytest.mark.usefixtures("classic")
+def test_a_later_command_of_this_process_takes_nothing_of_ours_for_a_user_s_setting():
+    """Such settings choose the engine: an audit after this session would run on Spark by accident."""
+    assert SPARK_VARIABLES.isdisjoint(os.environ)
 
 
 def test_the_time_zone_is_made_utc(spark):
@@ -248,6 +255,7 @@ class TestSmallInput:
         assert all(session._small_input().values())
 
 
+@pytest.mark.slow
 def test_jars_that_cannot_be_fetched(run, script, tmp_path):
     settings = tmp_path / "ivysettings.xml"
     # Port 9 of this machine: nobody answers.
@@ -264,6 +272,7 @@ def test_jars_that_cannot_be_fetched(run, script, tmp_path):
     assert "unresolved dependency" in log.read_text()
 
 
+@pytest.mark.slow
 def test_a_jvm_that_does_not_start(run, script, tmp_path):
     arguments = "--conf spark.driver.memory=1x pyspark-shell"
     started = run(sys.executable, str(script), PYSPARK_SUBMIT_ARGS=arguments)

@@ -8,7 +8,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from kip848_records.errors import InputError
-from kip848_records.tables import places
+from kip848_records.tables import local
 from kip848_records.tables.location import place_arguments, place_text, schema_place, sql_name
 from kip848_records.tables.places import create, version
 from kip848_records.tables.registry import TABLES
@@ -50,11 +50,11 @@ def add_row(spark, table, spec):
     rows.write.format("delta").mode("append").save(str(table))
 
 
-def test_a_volume_on_which_delta_rs_cannot_commit(classic, tmp_path, monkeypatch):
+def test_a_volume_without_links(classic, tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise OSError(errno.EOPNOTSUPP, "no links here")
 
-    monkeypatch.setattr(places.deltalake.DeltaTable, "create", refuse)
+    monkeypatch.setattr(local.os, "link", refuse)
     spec = TABLES["topic_name"]
     create(classic, str(tmp_path), spec)
     add_row(classic, tmp_path / spec.name, spec)
@@ -65,7 +65,7 @@ def test_a_folder_that_is_not_ours_to_write(classic, tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
-    monkeypatch.setattr(places.deltalake.DeltaTable, "create", refuse)
+    monkeypatch.setattr(local.os, "link", refuse)
     with pytest.raises(InputError, match=f"nothing can be written to {tmp_path}/topic_name: Operation not permitted"):
         create(classic, str(tmp_path), TABLES["topic_name"])
 

@@ -111,7 +111,7 @@ class EmbeddedEngine:
         rows = self.relation(rows)
         if isinstance(rows, Stored):
             return rows
-        return rows.stored if isinstance(rows, Mapped) else stored(self._space, rows.batches(), rows.schema, name)
+        return rows.stored if isinstance(rows, Mapped) else stored(self._space, *rows.opened(), name)
 
     def stage(self, rows: Relation, name: str) -> Rows:
         """Return rows that are computed once."""
@@ -128,7 +128,8 @@ class EmbeddedEngine:
 
     def collect(self, rows: Relation) -> list[Row]:
         """Return a few rows."""
-        return named_rows(pa.Table.from_batches(rows.batches(), rows.schema))
+        schema, batches = rows.opened()
+        return named_rows(pa.Table.from_batches(batches, schema))
 
     def listing(self) -> Listing:
         """Return what lists the files of this machine."""
@@ -146,6 +147,10 @@ class EmbeddedEngine:
     def files(self, copy: Copy) -> Relation:
         """Return the files of a copy."""
         return SourceFiles(self._space, copy)
+
+    def new_folder(self, name: str) -> Path:
+        """Return a new folder of this process for files, which is removed with the scratch folder."""
+        return self._space.new_folder(name)
 
     def reading(self) -> AbstractContextManager[None]:
         """Turn failures to read a source within the block into InputErrors."""

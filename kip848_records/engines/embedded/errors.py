@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+import signal
+from typing import TYPE_CHECKING, Final, Self
 
 from kip848_records.errors import InputError
 
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _SPARK = "use --engine spark"
+_TRUNCATED: Final = getattr(signal, "SIGBUS", 7)  # Windows has none
 
 
 class EngineError(InputError):
@@ -18,11 +20,21 @@ class EngineError(InputError):
     @classmethod
     def worker_ended(cls, code: int) -> Self:
         """A worker process ended without an error of its own, mostly because the system killed it."""
+        if code == -_TRUNCATED:
+            return cls(
+                "a file became shorter while it was read, as its broker truncated it, or a disk failed",
+                "read it again, or copy the log first",
+            )
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
         return cls(
             f"a worker process ended with {how}, perhaps for want of memory",
             f"free some memory and try again, or {_SPARK}",
         )
+
+    @classmethod
+    def long_line(cls, path: str) -> Self:
+        """A line is longer than an array of Arrow may be, such as a whole dump as one array of JSON."""
+        return cls(f"{path} has a line of about 2 GiB", "write one JSON object a line: jq -c '.[]' does so")
 
     @classmethod
     def other_file_system(cls, path: str) -> Self:

@@ -85,7 +85,10 @@ class SourceFiles(Stored):
 
 
 class MappedFiles(Mapped):
-    """The result of a function over files: several processes read them if they are large, and write the rows."""
+    """The result of a function over files: if they are large, other processes read them, and write the rows.
+
+    A mapped file that its broker truncates ends the process that reads it.
+    """
 
     def __init__(self, work: Work, files: SourceFiles, schema: pa.Schema) -> None:
         super().__init__(files.space, lambda: conformed(work(files.batches()), schema), schema)
@@ -95,19 +98,19 @@ class MappedFiles(Mapped):
     @cached_property
     def _processes(self) -> int:
         is_large = sum(file.stat().st_size for file in self._files) > BYTES_OF_ONE_PROCESS
-        return min(self.space.budget.workers, len(self._files)) if is_large else 1
+        return max(1, min(self.space.budget.workers, len(self._files))) if is_large else 0
 
     @property
     def stored(self) -> Stored:
         """The rows, which are computed if they were not."""
-        if self._stored is None and self._processes > 1:
+        if self._stored is None and self._processes:
             found = run_on_files(self._work, self._files, self._processes, lambda: self.space.new_folder("read"))
             self._stored = Stored(self.space, found.get("read", ArrowRows(self.schema.empty_table())), self.schema)
         return super().stored
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows."""
-        return self.stored.batches() if self._processes > 1 else super().batches()
+        return self.stored.batches() if self._processes else super().batches()
 
 
 class ParquetFiles(Scanned):

@@ -28,6 +28,8 @@ _CHUNK: Final = 4 << 20
 _FEED, _RETURN = 10, 13
 _MARK: Final = b"\xef\xbb\xbf"
 _NOT_READ: Final = (".lz4", ".snappy")
+_LONGEST: Final = (1 << 31) - 1 - 2 * _CHUNK
+"""Arrow's binary arrays count in int32."""
 
 
 def lines_schema(files: FolderValues) -> pa.Schema:
@@ -60,32 +62,46 @@ def lines_of(files: FolderValues) -> Iterator[pa.RecordBatch]:
 
 def _lines_of(file: Path) -> Iterator[pa.RecordBatch]:
     with closing(_opened(file)) as opened:
-        rest, is_first = b"", True
-        while chunk := opened.read(_CHUNK):
-            data = rest + chunk
-            if is_first and len(data) >= len(_MARK):
-                data, is_first = data.removeprefix(_MARK), False
+        rest, size, half_end = list[bytes](), 0, b""  # of a line that has not ended
+        for chunk in _chunks(opened):
             # A last `\r` may be the first half of an end.
-            whole = max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
-            rest = data[whole:]
+            data = half_end + chunk
+            half_end = data[-1:] if data.endswith(b"\r") else b""
+            data = data.removesuffix(b"\r")
+            whole = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
             if whole:
-                yield _split(np.frombuffer(data, np.uint8, whole))
-        if rest:
-            yield _split(np.frombuffer(rest, np.uint8), is_ended=rest.endswith(b"\r"))
+                yield _split(np.frombuffer(b"".join([*rest, data[:whole]]), np.uint8))
+                rest, size = [], 0
+            rest.append(data[whole:])
+            size += len(rest[-1])
+            if size > _LONGEST:
+                raise EngineError.long_line(str(file))
+        last = b"".join([*rest, half_end])
+        if last:
+            yield _split(np.frombuffer(last, np.uint8), is_ended=bool(half_end))
+
+
+def _chunks(opened: BinaryIO) -> Iterator[bytes]:
+    """Yield the bytes of a file without a mark of UTF-8 at its start."""
+    first = b""
+    while len(first) < len(_MARK) and (chunk := opened.read(_CHUNK)):
+        first += chunk
+    yield first.removeprefix(_MARK)
+    while chunk := opened.read(_CHUNK):
+        yield chunk
 
 
 def _split(data: NDArray[np.uint8], *, is_ended: bool = True) -> pa.RecordBatch:
     """Return the lines in some bytes; not `is_ended`: the last line lacks its end."""
-    is_feed, is_return = data == _FEED, data == _RETURN
-    is_end = is_feed | is_return
-    first_halves = is_return[:-1] & is_feed[1:]
-    # Bytes of lines before each end: an end of two bytes counts once.
-    counts = np.cumsum(~is_end)
-    last_bytes = is_end.copy()
-    last_bytes[:-1] &= ~first_halves
-    ends = counts[last_bytes]
-    offsets = np.concatenate([[0], ends, counts[-1:] if not is_ended else []]).astype(np.int32)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data[~is_end]))]
+    is_end = (data == _FEED) | (data == _RETURN)
+    ends = np.flatnonzero(is_end)
+    # An end of two bytes counts once.
+    is_last_byte = np.ones(len(ends), np.bool_)
+    is_last_byte[:-1] = (data[ends[:-1]] != _RETURN) | (data[ends[1:]] != _FEED) | (np.diff(ends) > 1)
+    lengths = ends - np.arange(len(ends))
+    content = data[~is_end] if len(ends) else data
+    offsets = np.concatenate([[0], lengths[is_last_byte], [len(content)] if not is_ended else []]).astype(np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(content))]
     return pa.RecordBatch.from_arrays(
         [pa.BinaryArray.from_buffers(pa.binary(), len(offsets) - 1, buffers)], schema=_VALUE
     )

@@ -76,6 +76,10 @@ class Relation(ABC):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows."""
 
+    def opened(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """Return the columns and the rows. A query for both is planned once."""
+        return self.schema, self.batches()
+
     @abstractmethod
     def text(self, query: Query) -> str:
         """Return SQL that reads the rows, and add what it reads to a query."""
@@ -118,6 +122,10 @@ class Scanned(Relation):
         """Yield the rows."""
         return every_row(self).batches()
 
+    def opened(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """Return the columns and the rows."""
+        return every_row(self).opened()
+
 
 class DeltaRows(Scanned):
     """Rows of a Delta table."""
@@ -132,7 +140,7 @@ class DeltaRows(Scanned):
         return f"SELECT * FROM ({self._files.text(query.data_name)}) WHERE {self._condition}"  # noqa: S608 - ours
 
 
-def stored(space: Space, batches: Iterable[pa.RecordBatch], schema: pa.Schema, name: str) -> Stored:
+def stored(space: Space, schema: pa.Schema, batches: Iterable[pa.RecordBatch], name: str) -> Stored:
     """Return rows that are computed once: in memory if they are few, else in a file."""
     found = TaggedRows(lambda: space.new_folder(name), IN_MEMORY)
     for batch in batches:
@@ -163,7 +171,7 @@ class Mapped(Relation):
     def stored(self) -> Stored:
         """The rows, which are computed if they were not."""
         if self._stored is None:
-            self._stored = stored(self.space, self._compute(), self._schema, "mapped")
+            self._stored = stored(self.space, self._schema, self._compute(), "mapped")
         return self._stored
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -186,7 +194,7 @@ class Once(Relation):
     @cached_property
     def _computed(self) -> tuple[Stored, int]:
         # Both at once: when the caller asks for the aggregate, the scratch folder may be gone.
-        rows = stored(self.space, self._rows.batches(), self._rows.schema, "once")
+        rows = stored(self.space, *self._rows.opened(), "once")
         found = Sql(self.space, f"SELECT {self._aggregate} FROM {{rows}}", {"rows": rows})  # noqa: S608 - ours
         return rows, int(next(found.batches())[0][0].as_py() or 0)
 
@@ -229,9 +237,12 @@ class Sql(Relation):
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows."""
+        return self.opened()[1]
+
+    def opened(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """Return the columns and the rows."""
         answer = self._answer()
-        next(answer)  # it has no rows
-        return answer
+        return next(answer).schema, answer
 
     def text(self, query: Query) -> str:
         """Return the text, in which relations have the names of a query."""

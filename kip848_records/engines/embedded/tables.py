@@ -19,7 +19,7 @@ from kip848_records.engines.embedded.errors import EngineError
 from kip848_records.machine.disks import FULL, DiskError
 from kip848_records.machine.interrupts import interruptible
 from kip848_records.queries.delta_files import DeltaFiles
-from kip848_records.specs.columns import CLUSTER
+from kip848_records.specs.tables import CLUSTER
 from kip848_records.tables import arrow
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.local import create_locally, delta_schema, has_commits, newest_version
@@ -93,7 +93,7 @@ class LocalTables:
     def delete_matching(self, table: str, cluster: str, rows: Relation, keys: Sequence[str]) -> None:
         """Delete those of a cluster's rows that have the same keys as one of `rows`."""
         same = [f"t.{arrow.of_cluster(cluster)}", *(f"t.{key} = s.{key}" for key in keys)]
-        found = pa.RecordBatchReader.from_batches(rows.schema, rows.batches())
+        found = pa.RecordBatchReader.from_batches(*rows.opened())
         merge = self.opened(table).merge(found, " AND ".join(same), source_alias="s", target_alias="t")
         with self._writing():
             merge.when_matched_delete().execute()

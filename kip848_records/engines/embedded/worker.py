@@ -44,6 +44,8 @@ def main() -> int:
     try:
         _work(sys.stdin.buffer, folder)
     except Exception as error:  # noqa: BLE001 - the parent raises it again
+        # The parent reads the error when it cannot write any more: a long one fills the pipe, and both would wait.
+        os.close(sys.stdin.fileno())
         try:
             answer.write(_pickled(error))
             answer.flush()

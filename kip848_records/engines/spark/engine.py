@@ -20,13 +20,13 @@ from kip848_records.engines.scratch import STAGING, scratch_folder
 from kip848_records.engines.spark.existing import SparkExistingTables
 from kip848_records.engines.spark.rows import StagedRows, frame_of
 from kip848_records.errors import InputError
-from kip848_records.machine.paths import is_file_uri, local_path
+from kip848_records.machine.paths import is_empty, is_file_uri, local_path, without_scheme
 from kip848_records.queries.engines import newest_rows
 from kip848_records.queries.tables import named_rows
 from kip848_records.queries.texts import plain
 from kip848_records.replay.arrow_rows import union_batches, union_type
 from kip848_records.replay.rows import ROW_CLASSES
-from kip848_records.spark.files import SparkListing, escape_glob, reading
+from kip848_records.spark.files import SparkListing, escape_glob, reading, spark_path
 from kip848_records.spark.threads import several
 from kip848_records.spark.workers import map_in_arrow
 from kip848_records.tables.delta import ClusterTables
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 LARGEST_CONTENT_BYTES: Final = 1 << 30
 """The content of a file is a column in Arrow, whose buffer doubles until it fits: it grows to 1 GiB, but not to 2."""
+_SPARKS_TASKS: Final = 200
+"""Spark's own default of `spark.sql.shuffle.partitions`."""
 
 
 class SparkEngine:
@@ -123,17 +125,22 @@ class SparkEngine:
 
     def scan(self, copy: Copy) -> DataFrame:
         """Return the rows of a copy in Parquet or Delta."""
-        return self.spark.read.format(copy.format).load(copy.name if copy.format == "delta" else escape_glob(copy.name))
+        path = spark_path(self.spark, copy.name)
+        return self.spark.read.format(copy.format).load(path if copy.format == "delta" else escape_glob(path))
 
     def lines(self, copy: Copy) -> DataFrame:
         """Return the lines of a copy."""
-        return self.spark.read.text(escape_glob(copy.name)).withColumn("value", F.col("value").cast("binary"))
+        path = spark_path(self.spark, copy.name)
+        return self.spark.read.text(escape_glob(path)).withColumn("value", F.col("value").cast("binary"))
 
     def files(self, copy: Copy) -> DataFrame:
         """Return the files of a copy, those of another file system than this machine's with their content."""
         found = self.spark.read.format("binaryFile").load([escape_glob(file) for file in copy.files])
         if all(map(is_file_uri, copy.files)):
-            return found.select("path")
+            # Spark returns no row for an empty file. But such a file shows that its partition is empty.
+            empty = [(f"file:{without_scheme(file)}",) for file in copy.files if is_empty(file)]
+            paths = found.select("path")
+            return paths.union(self.spark.createDataFrame(empty, paths.schema)) if empty else paths
         for row in found.filter(F.col("length") > LARGEST_CONTENT_BYTES).select("path").limit(1).collect():
             raise InputError.segment_too_large(row.path)
         return found.select("path", "content")
@@ -252,8 +259,13 @@ class SparkEngine:
 
 def _sorted(rows: DataFrame, key: Sequence[str], order: Sequence[str]) -> DataFrame:
     # Without a number Spark merges partitions that are small in bytes, although their work takes long.
-    tasks = int(rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
+    tasks = shuffle_tasks(rows.sparkSession.conf.get("spark.sql.shuffle.partitions"))
     return rows.repartition(tasks, *key).sortWithinPartitions(*key, *order)
+
+
+def shuffle_tasks(setting: str | None) -> int:
+    """Return the number of tasks of a shuffle by its setting, which Databricks sets to ``auto``."""
+    return int(setting) if setting is not None and setting.isdecimal() else _SPARKS_TASKS
 
 
 def _tagged(work: TableWork, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

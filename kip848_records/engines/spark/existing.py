@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.pandas.types import from_arrow_type
 
-from kip848_records.specs.columns import CLUSTER
+from kip848_records.specs.tables import CLUSTER
 from kip848_records.tables.location import sql_name, sql_string
 from kip848_records.tables.places import is_there, read, save
 from kip848_records.tables.spark_types import spark_schema

@@ -1,5 +1,6 @@
 {# The first rows of each verdict of an expectation, errors first, and the counts of all. `relations`: name and text of each
-   relation, the last one is the expectation's own. `detail`: the columns that are returned, with `more`. #}
+   relation, the last one is the expectation's own. `detail`: the columns that are returned, with `more`.
+   `excluded`: conditions of what does not count. #}
 {% macro columns(table, names) -%}
 {% for name in names %}{{ table }}.{{ name }}{{ ", " if not loop.last }}{% endfor %}
 {%- endmacro %}
@@ -14,6 +15,9 @@ rated_ AS (
     FROM evaluated_
     JOIN limits ON limits.group_id IS NOT DISTINCT FROM evaluated_.group_id
     WHERE limits.severity <> 'off'
+{% for condition in excluded %}
+        AND ({{ condition }}) IS NOT TRUE
+{% endfor %}
 ),
 alike_ AS (
     SELECT verdict{% for name in detail %}, CASE WHEN verdict <> 'pass' THEN rated_.{{ name }} END AS {{ name }}{% endfor %}

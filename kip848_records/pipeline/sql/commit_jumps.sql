@@ -9,7 +9,7 @@ SELECT
     judged.context, judged.before_offset, judged.after_offset,
     CASE WHEN removed.cause IS DISTINCT FROM 'topic_deleted' THEN judged.amount END AS amount,
     judged.member_id, judged.previous_member_id, judged.is_transactional, judged.recovered_at, judged.cause,
-    judged.age_ms
+    judged.age_ms, judged.retention_ms, judged.assumed_retention_ms
 FROM {judged} AS judged
 LEFT JOIN {judged} AS removed
     ON removed.kind = 'lost' AND removed.offsets_partition = judged.offsets_partition

@@ -10,6 +10,8 @@ CONSUMER_PROTOCOL_TYPE = "consumer"
 """The `protocolType` of classic groups whose members speak the embedded consumer protocol."""
 CONNECT_PROTOCOL_TYPE = "connect"
 """The `protocolType` of the groups of Connect workers."""
+SCHEMA_REGISTRY_PROTOCOL_TYPE = "sr"
+"""The `protocolType` of the groups of Schema Registry instances."""
 
 _TOPIC_PARTITIONS_BY_NAME = Array(struct(Field("topic", STRING), Field("partitions", Array(INT32))))
 

@@ -15,8 +15,10 @@ from kip848_records.protocol.segments.record_batch import (
     BatchHeaders,
 )
 
-_SEARCHED_BYTES: Final = (1 << 16, 1 << 21)
-"""The size of the file's end that is searched for the last batch: most are small, and the default limit is 1 MiB."""
+LARGEST_BATCH_BYTES: Final = 1 << 21
+"""The size of the file's end that is searched for the last batch: the default limit is 1 MiB."""
+_SEARCHED_BYTES: Final = (1 << 16, LARGEST_BATCH_BYTES)
+"""Most are small."""
 _LENGTH_AT: Final = 8
 
 

@@ -1,5 +1,11 @@
--- How did groups rebalance before and after they changed their protocol? Groups with most time without an owner come first.
--- Do not compare the time without an owner: a classic group hides its join phase. Stops are estimates by offset commits.
+-- question = "How did groups rebalance before and after they changed their protocol? Groups with most time without an owner come first."
+-- note = "Do not compare the time without an owner: a classic group hides its join phase. Stops are estimates by offset commits."
+-- needs = []
+-- about = "group"
+-- among = "groups"
+-- empty = "No group changed its protocol"
+-- [without]
+-- offset_commits = "for how long partitions stopped is not estimated"
 SELECT c.group_id, c.protocol, c.from_at, CASE WHEN c.observed_ms >= 0 THEN c.observed_ms END AS observed_ms,
        c.rebalances, c.rebalances_per_hour, c.partitions_moved, c.partitions_stopped,
        CASE WHEN c.unowned_min_partition_ms >= 0 THEN c.unowned_min_partition_ms END AS unowned_min_partition_ms,

@@ -1,5 +1,11 @@
--- What has been wrong with each group over time, the worst first, and what to do?
--- Rows that another one of the group explains are left out; severity info is no alarm.
+-- question = "What has been wrong with each group over time, the worst first, and what to do?"
+-- note = "Rows that another one of the group explains are left out; severity info is no alarm."
+-- needs = []
+-- about = "group"
+-- among = "groups"
+-- empty = "Nothing is known to have been wrong"
+-- [without]
+-- offset_commits = "troubles of consumption are not looked for"
 SELECT
   severity, group_id, pattern, probable_cause, subject_name(found.subject) AS subject, found.subject.client_host,
   is_present, count, at_least, first_seen, last_seen, recognized_at, ended_at, cost_share, sentence, next_step

@@ -1,6 +1,11 @@
--- What happened since the run before the last one: the same as events, without what that run knew?
--- Run it after each audit: nothing comes twice. Rebalances are told apart by offsets, troubles by their times. At the first
--- run everything is new. `kip848 query DIR events --since-last-run` asks it.
+-- question = "What happened since the run before the last one: the same as events, without what that run knew?"
+-- note = "Run it after each audit: nothing comes twice. Rebalances are told apart by offsets, troubles by their times. At the first run everything is new. `kip848 query DIR events --since-last-run` asks it."
+-- needs = []
+-- about = "group"
+-- among = "groups"
+-- empty = "Nothing happened since the run before"
+-- [without]
+-- offset_commits = "troubles of consumption are not looked for"
 SELECT
   event, happened.at, group_id, incarnation, happened.partition, outcome, began_at, ended_at, duration_ms,
   duration_is_minimum, causes, members, unowned_ms, worst_blocker, pattern, probable_cause, severity, explained_by,

@@ -1,5 +1,9 @@
--- For which groups is the history incomplete?
--- For classic groups and Connect clusters, generations are counted.
+-- question = "For which groups is the history incomplete?"
+-- note = "For classic groups and Connect clusters, generations are counted."
+-- needs = []
+-- about = "group"
+-- among = "groups"
+-- empty = "The history of every group is complete"
 SELECT group_id, count(*) AS epochs, count_if(history IN ('left_censored', 'censored')) AS without_beginning,
        count_if(history IN ('right_censored', 'censored')) AS without_end
 FROM (

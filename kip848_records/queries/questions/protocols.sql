@@ -1,4 +1,8 @@
--- Which groups changed their protocol, or the broker's assignor that their members name?
+-- question = "Which groups changed their protocol, or the broker's assignor that their members name?"
+-- needs = []
+-- about = "group"
+-- among = "groups"
+-- empty = "No group changed its protocol, or the assignor that its members name"
 WITH used AS (
   SELECT group_id, 'protocol' AS what, group_type AS value FROM group_state_timeline
   UNION ALL SELECT group_id, 'assignor', coalesce(server_assignor, 'default of the broker')

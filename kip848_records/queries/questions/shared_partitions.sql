@@ -1,4 +1,8 @@
--- How many members of a share group read each initialized partition of the topics to which members subscribe now?
+-- question = "How many members of a share group read each initialized partition of the topics to which members subscribe now?"
+-- needs = []
+-- about = "partition of share groups"
+-- among = "share_partition_state"
+-- empty = "No topic of a share group's members has an initialized partition"
 SELECT s.group_id, s.topic, s.number AS partition, count(o.member_id) AS members
 FROM (SELECT group_id, partition, incarnation, topic_id, topic, explode(partitions) AS number
       FROM share_partition_state WHERE state = 'initialized' AND to_at IS NULL) s

@@ -1,4 +1,8 @@
--- Which classic groups can move to the consumer protocol, and why can others not?
+-- question = "Which classic groups can move to the consumer protocol, and why can others not?"
+-- needs = []
+-- about = "classic group"
+-- among = "group_state WHERE group_type = 'classic'"
+-- empty = "There is no classic group"
 SELECT s.group_id, s.state, s.members, s.upgradable, s.upgradable_reason, b.clients
 FROM group_state s
 LEFT JOIN (

@@ -7,6 +7,8 @@
 -- Messages wait (waits_since) if another group's owner committed a higher offset, or the topic was seen to end behind it. One
 -- look at the end (end_offset) just before the capture does not say for how long: messages_wait. lag: from the committed
 -- offset, or where the topic's log begins, to the end. is_committing: its owner goes on to commit this partition.
+-- unnamed_topic: only its id is known, and commits name topics: a file of names (--topics) tells more.
+-- negative_offset: the last commit is negative, which clients take for no offset: it is not committed, and nothing is known.
 WITH
   pending AS (
     SELECT offsets_partition, each.group_id AS group_id, each.topic AS topic, each.partition AS partition,
@@ -32,9 +34,11 @@ WITH
     SELECT
       stays.offsets_partition, stays.group_id, stays.incarnation, stays.group_type, stays.topic, stays.partition,
       stays.member_id, stays.instance_id, stays.client_id, stays.acquired_at, stays.acquired_offset, stays.advances,
-      stays.commits, stays.unchanged, stays.last_commit_at, stays.last_advance_at, stays.history, stays.behind_since,
+      stays.commits, stays.unchanged, stays.last_commit_at, stays.last_advance_at, stays.history, stays.is_unnamed, stays.behind_since,
       stays.ahead_by, stays.ahead_group, captures.captured_at, pending.pending_since, pending.producer_id,
-      coalesce(stays.last_offset, stays.start_offset) AS committed, ends.end_offset, ends.asked_at AS end_offsets_at,
+      CASE WHEN NOT stays.is_negative THEN coalesce(stays.last_offset, stays.start_offset) END AS committed,
+      CASE WHEN stays.is_negative THEN stays.negative_offset END AS negative_offset, ends.end_offset,
+      ends.asked_at AS end_offsets_at,
       greatest(coalesce(stays.last_offset, stays.start_offset), coalesce(ends.start_offset, 0)) AS next_offset,
       ends.earlier_offset, ends.earlier_at,
       of_group.commits > 0 OR of_group.started > 0 AS group_commits,
@@ -45,7 +49,9 @@ WITH
       3 * least(coalesce(history.longest_step_ms, 0), 1000000000000000) AS steps_ms,
       3 * least(coalesce(stays.member_rhythm_ms, 0), 1000000000000000) AS rhythms_ms,
       3 * least(coalesce(stays.usual_ms, 0), 1000000000000000) AS usual_ms
-    FROM commit_progress AS stays
+    FROM (
+      SELECT *, negative_from IS NOT NULL AND negative_until IS NULL AS is_negative FROM commit_progress
+    ) AS stays
     JOIN captures ON captures.partition = stays.offsets_partition
     JOIN of_group ON of_group.offsets_partition = stays.offsets_partition AND of_group.group_id = stays.group_id
     LEFT JOIN history
@@ -126,8 +132,10 @@ SELECT
   offsets_partition, group_id, incarnation, group_type, topic, partition, member_id, instance_id, client_id,
   acquired_at, acquired_offset, committed, last_commit_at, last_advance_at, silent_ms, min_silence_ms, need_ms,
   waits_since, waits_ms, behind_since, end_offset, lag, end_offsets_at, is_committing, ahead_by, ahead_group,
-  siblings_progressing, pending_since, producer_id, captured_at,
+  siblings_progressing, pending_since, producer_id, captured_at, negative_offset,
   CASE
+    WHEN is_unnamed THEN 'unnamed_topic'
+    WHEN negative_offset IS NOT NULL THEN 'negative_offset'
     WHEN history IN ('left_censored', 'censored') AND advances = 0 THEN 'unknown'
     WHEN silent_ms IS NULL OR silent_ms < 0 THEN 'unknown'
     WHEN pending_since IS NOT NULL AND silent_ms >= min_silence_ms THEN 'blocked_by_transaction'

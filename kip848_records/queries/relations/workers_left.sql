@@ -3,7 +3,7 @@
 -- began_offset. nth: 1 is the worker that left most behind in this rebalance.
 SELECT
     found.group_id, found.partition, found.incarnation, found.began_offset, found.member_id, found.left_offset,
-    found.units, coalesce(urls.worker_url, found.member_id) AS worker,
+    found.units, coalesce(urls.worker, found.member_id) AS worker,
     row_number() OVER (
         PARTITION BY found.group_id, found.partition, found.incarnation, found.began_offset
         ORDER BY found.units DESC, found.left_offset, urls.worker_url, found.member_id

@@ -6,8 +6,6 @@ The coordinator does not convert a group if a payload lacks a field of its versi
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -16,57 +14,23 @@ import pyarrow.compute as pc
 
 from kip848_records.protocol.columnar import Encoded, Error, decode_spans
 from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_ASSIGNMENT, CONSUMER_PROTOCOL_SUBSCRIPTION
-from kip848_records.protocol.schema import Layout, Struct
+from kip848_records.protocol.short import VERSION_BYTES, short_messages
 from kip848_records.replay.decode.columns import partition_sets, sorted_texts
+from kip848_records.replay.records import Assignment, Subscription
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from kip848_records.protocol.schema import Message
+    from kip848_records.protocol.schema import Layout, Message
     from kip848_records.replay.numbers import PartitionNumbers
 
     Ints = NDArray[np.int64]
 
 
-class ConsumerSubscription(NamedTuple):
-    """The subscription of a member of protocol type `consumer`, by `ConsumerProtocolSubscription` in kafka-clients.
-
-    `topics` are sorted. `owned`: the partitions that the member still had when it joined; empty for members that revoke
-    all partitions first, None if the payload is cut there. Partitions are numbers of `PartitionNumbers.of_names`.
-    """
-
-    topics: tuple[str, ...]
-    owned: frozenset[int] | None
-
-    @property
-    def url(self) -> None:
-        """A consumer has no URL."""
-
-    @property
-    def may_lack_assignment(self) -> bool:
-        """Whether the leader may leave the member without an assignment."""
-        return False
-
-
-class ConsumerAssignment(NamedTuple):
-    """The assignment of a member of protocol type `consumer`; partitions are numbers of `PartitionNumbers.of_names`.
-
-    `has_user_data`: a custom assignor added bytes of its own.
-    """
-
-    assigned: frozenset[int]
-    has_user_data: bool
-
-    def units(self, _: ConsumerSubscription | None) -> frozenset[int]:
-        """Return the partitions that the member has from this generation on."""
-        return self.assigned
-
-
-_VERSION_BYTES: Final = 2
 _OWNED: Final = "ownedPartitions"
-_NOTHING: Final = ConsumerAssignment(frozenset(), has_user_data=False)
+_NOTHING: Final = Assignment(frozenset())
 
 
 class Payloads(NamedTuple):
@@ -102,7 +66,7 @@ def read_subscriptions(payloads: pa.Array, rows: Ints, numbers: PartitionNumbers
         if not part.is_absent and part.lacking in {_OWNED, "userData"}:
             owned = [None] * len(owned)
         for position, fields in zip(part.positions, zip(topics, owned, strict=True), strict=True):
-            parsed.values[position] = ConsumerSubscription._make(fields)
+            parsed.values[position] = Subscription(*fields)
     return parsed
 
 
@@ -114,10 +78,9 @@ def read_assignments(payloads: pa.Array, rows: Ints, numbers: PartitionNumbers) 
         parsed.values[position] = _NOTHING
     for part in _parts(CONSUMER_PROTOCOL_ASSIGNMENT, payloads, rows[lengths[rows] > 0], parsed.errors):
         assigned = partition_sets(part.values.field("assigned_partitions"), numbers, "topic")
-        user_data = pc.binary_length(part.values.field("user_data"))
-        has_user_data = pc.fill_null(pc.greater(user_data, 0), False).to_pylist()  # noqa: FBT003 - the value
-        for position, fields in zip(part.positions, zip(assigned, has_user_data, strict=True), strict=True):
-            parsed.values[position] = ConsumerAssignment._make(fields)
+        user_data = part.values.field("user_data").to_pylist()
+        for position, fields in zip(part.positions, zip(assigned, user_data, strict=True), strict=True):
+            parsed.values[position] = Assignment(*fields)
     return parsed
 
 
@@ -126,7 +89,7 @@ def _parts(message: Message, payloads: pa.Array, rows: Ints, errors: list[str | 
     if not len(rows):
         return
     encoded = Encoded(payloads)
-    has_version = encoded.ends[rows] - encoded.starts[rows] >= _VERSION_BYTES
+    has_version = encoded.ends[rows] - encoded.starts[rows] >= VERSION_BYTES
     for position in rows[~has_version].tolist():
         errors[position] = "it has no version"
     rows = rows[has_version]
@@ -143,34 +106,15 @@ def _parts(message: Message, payloads: pa.Array, rows: Ints, errors: list[str | 
 
 def _version_parts(layout: Layout, encoded: Encoded, rows: Ints, errors: list[str | None]) -> Iterator[_Part]:
     """Yield the payloads of one version: those with all its fields, then those that lack more and more of them."""
-    starts = encoded.starts + _VERSION_BYTES
-    decoded = decode_spans(layout, encoded, starts[rows], encoded.ends[rows], exact=False)
+    starts, ends = encoded.starts[rows] + VERSION_BYTES, encoded.ends[rows]
+    decoded = decode_spans(layout, encoded, starts, ends, exact=False)
     good = decoded.errors == Error.NONE
     yield _Part(rows[good].tolist(), decoded.values if good.all() else decoded.values.filter(pa.array(good)))
     # Kafka replaces bytes that are not UTF-8, so that they are no fault of a payload.
-    is_malformed = decoded.errors != Error.INVALID_UTF8
-    rows, is_malformed = rows[~good], is_malformed[~good]
-    fields = [field.name for field in layout.positional(layout.struct)]
-    for count in range(len(fields) - 1, -1, -1):
-        for is_absent in (True, False):
-            if not len(rows):
-                return
-            lacking = fields[count]
-            decoded = decode_spans(
-                _first_fields(layout, count), encoded, starts[rows], encoded.ends[rows], exact=is_absent
-            )
-            good = decoded.errors == Error.NONE
-            for position in rows[good & is_malformed].tolist():
-                errors[position] = f"{'ends before' if is_absent else 'is cut in'} {lacking}"
-            if count:
-                values = decoded.values.filter(pa.array(good))
-                yield _Part(rows[good].tolist(), values, lacking, is_absent)
-            rows, is_malformed = rows[~good], is_malformed[~good]
-
-
-@cache
-def _first_fields(layout: Layout, count: int) -> Layout:
-    """Return the layout with its first fields only; the others stay as columns of nulls."""
-    kept = {field.name for field in layout.positional(layout.struct)[:count]}
-    fields = (field if field.name in kept else replace(field, versions="none") for field in layout.struct.fields)
-    return Layout(Struct(tuple(fields)), layout.version, layout.flexible)
+    malformed = {*rows[(decoded.errors != Error.NONE) & (decoded.errors != Error.INVALID_UTF8)].tolist()}
+    for short in short_messages(layout, encoded, rows[~good], cut=True):
+        positions = short.rows.tolist()
+        for position in malformed.intersection(positions):
+            errors[position] = f"{'is cut in' if short.is_cut else 'ends before'} {short.lacking}"
+        if short.layout.positional(short.layout.struct):
+            yield _Part(positions, short.values, short.lacking, is_absent=not short.is_cut)

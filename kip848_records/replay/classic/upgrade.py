@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.protocol.messages.classic import CONSUMER_PROTOCOL_TYPE
-from kip848_records.replay.classic.payloads import ConsumerAssignment
+from kip848_records.replay.classic.streams_assignor import STREAMS_ASSIGNOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +24,6 @@ ASSIGNOR_USER_DATA: Final = "assignor_user_data"
 MALFORMED_SUBSCRIPTION: Final = "malformed_subscription"
 NO_PROTOCOL: Final = "no_protocol"
 STREAMS_APPLICATION: Final = "streams_application"
-
-_STREAMS_ASSIGNOR: Final = "stream"
 
 
 def is_upgradable(value: ClassicGroupValue, reasons: tuple[str, ...]) -> bool | None:
@@ -58,12 +56,11 @@ def _reasons(value: ClassicGroupValue) -> Iterator[str]:
         return
     if any(member.assignment_error is not None for member in members):
         yield MALFORMED_ASSIGNMENT
-    assignments = (member.assignment for member in members)
-    if any(isinstance(assignment, ConsumerAssignment) and assignment.has_user_data for assignment in assignments):
+    if any(member.assignment is not None and member.assignment.user_data for member in members):
         yield ASSIGNOR_USER_DATA
     if any(member.subscription_error is not None for member in members):
         yield MALFORMED_SUBSCRIPTION
     if value.protocol is None:
         yield NO_PROTOCOL
-    if value.protocol == _STREAMS_ASSIGNOR:
+    if value.protocol == STREAMS_ASSIGNOR:
         yield STREAMS_APPLICATION  # its members have user data as soon as they have an assignment

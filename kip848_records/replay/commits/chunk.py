@@ -45,10 +45,11 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
 
-CARRIED_MEMBER, CARRIED_LANE, CARRIED_PROGRESS, CARRIED_VALUE, CARRIED_LOSS, CARRIED_JUMP, CARRIED_STOP = range(-7, 0)
+CARRIED_MEMBER, CARRIED_LANE, CARRIED_PROGRESS, CARRIED_VALUE = range(-8, -4)
+CARRIED_LOSS, CARRIED_NEGATIVE, CARRIED_JUMP, CARRIED_STOP = range(-4, 0)
 """What more a row is, at the start of a chunk: a member, with its last commit; a lane; the last commit of a higher
-offset of a partition; its committed offset; that it was removed; a jump that has not recovered; a stop without progress
-behind it. `number`: its place in the state of the chunk before."""
+offset of a partition; its committed offset; that it was removed, or that a negative one was committed behind both; a
+jump that has not recovered; a stop without progress behind it. `number`: its place in the state of the chunk before."""
 
 MEMBER, NO_MEMBERS, SIMPLE, UNOWNED, UNKNOWN = range(5)
 OWNERS: Final = ("member", "no_members", "simple", "unowned", "unknown")
@@ -73,7 +74,11 @@ class Chunk:
         self.what, self.at_offset, self.offset = (self.ints(name) for name in ("what", "at_offset", "offset"))
         self.ms = self.times("timestamp")
         self.committed = self.ints("committed")
-        self.is_value = pc.is_valid(table["committed"]).to_numpy()
+        self.is_value = pc.is_valid(table["committed"]).to_numpy() & (self.committed >= 0)
+        # Clients take a negative offset for none. It removes nothing from the log, so it is no loss either.
+        self.is_negative = pc.is_valid(table["committed"]).to_numpy() & (self.committed < 0)
+        self.expires_ms, self.retention_ms = self.ints("expires_ms"), self.ints("retention_ms")
+        self.is_unnamed = self.table["is_unnamed"].fill_null(pa.scalar(value=False)).to_numpy()
         self.acquired, self.number = self.ints("acquired_offset"), self.ints("number")
         self.until_offset, self.until_ms = self.ints("until_offset", FAR), self.times("until", FAR)
         self.topic, self.member, self.topic_id = (self.codes(name) for name in ("topic", "member_id", "topic_id"))
@@ -143,7 +148,7 @@ class Chunk:
         if np.array_equal(self.offset[order], self.at_offset[order]):
             return np.ones(len(order), bool)
         what = self.what[order]
-        counts = (what == COMMIT) | (what == CARRIED_VALUE) | (what == CARRIED_LOSS)
+        counts = np.isin(what, (COMMIT, CARRIED_VALUE, CARRIED_LOSS, CARRIED_NEGATIVE))
         rank = np.where(counts, factorized_in_order(self.offset[order]) + 1, 0)
         reached = self.key[order] * (len(order) + 2) + rank
         highest = np.maximum.accumulate(reached)
@@ -157,10 +162,12 @@ class Chunk:
         what, is_first = self.what[order], first_of_runs(self.key[order])
         self.k_begin = last_place(is_first)
         self.k_is_last = np.append(is_first[1:], True)[: len(order)]
-        is_value = (what == CARRIED_VALUE) | ((what == COMMIT) & self.is_value[order])
-        is_loss = (what == CARRIED_LOSS) | ((what == COMMIT) & ~self.is_value[order])
-        self.k_is_commit = what == COMMIT
-        self.k_is_value, self.k_is_loss = is_value, is_loss
+        is_commit, of_value, of_negative = what == COMMIT, self.is_value[order], self.is_negative[order]
+        is_value = (what == CARRIED_VALUE) | (is_commit & of_value)
+        is_loss = (what == CARRIED_LOSS) | (is_commit & ~of_value & ~of_negative)
+        is_negative = (what == CARRIED_NEGATIVE) | (is_commit & of_negative)
+        self.k_is_commit = is_commit
+        self.k_is_value, self.k_is_loss, self.k_is_negative = is_value, is_loss, is_negative
         is_stay = (what == ACQUIRE) | ((what == CARRIED_LANE) & (self.member[order] >= 0))
         self.k_stay = self._within(last_place(is_stay))
         self.k_stay_before = self._within(before(last_place(is_stay)))
@@ -168,6 +175,10 @@ class Chunk:
         self.k_last_value, self.k_last_event = (
             self._within(last_place(each)) for each in (is_value, is_value | is_loss)
         )
+        # The last negative offset before each place, and up to it; `NONE` where an offset or a tombstone is behind it.
+        negative, last_negative = self._within(before(last_place(is_negative))), self._within(last_place(is_negative))
+        self.k_negative = np.where(negative > self.k_event, negative, NONE)
+        self.k_last_negative = np.where(last_negative > self.k_last_event, last_negative, NONE)
         self._attribute()
 
     def _within(self, places: Ints) -> Ints:
@@ -188,7 +199,9 @@ class Chunk:
         is_first_phase = (phase == NOT_SHOWN) & (self.at_offset[self.phase_row[order]] < 0)
         is_simple = (phase == NONE) | (is_first_phase & (self.range_begin[order] == 0))
         owner = np.full(len(order), UNKNOWN)
-        owner[phase == WITH_MEMBERS] = UNOWNED
+        # A group with a topic of which only the id is known may own what it commits under the name.
+        may_own = last_place(self.is_unnamed) >= self.group_begin
+        owner[(phase == WITH_MEMBERS) & ~may_own[order]] = UNOWNED
         owner[phase == EMPTY] = NO_MEMBERS
         owner[is_simple] = SIMPLE
         owner[is_owned | self.k_is_late] = MEMBER

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kip848_records.replay.commits.arrays import NONE, cast_to, times
+from kip848_records.replay.commits.arrays import NONE, cast_to, known, times
 from kip848_records.replay.commits.chunk import CARRIED_JUMP, CARRIED_VALUE, MEMBER, NO_MEMBERS, OWNERS
 from kip848_records.replay.commits.rows import EMPTY, WITH_MEMBERS
 from kip848_records.replay.commits.waiting import Waiting, reached
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
 
-KINDS: Final = ("back", "ahead", "lost", "restart_after_loss", "recreated", "first_commit")
-BACK, AHEAD, LOST, RESTART, RECREATED, FIRST = range(len(KINDS))
-_RECOVER: Final = (BACK, LOST, RESTART)
+KINDS: Final = (
+    *("back", "ahead", "lost", "restart_after_loss", "restart_after_negative", "recreated", "first_commit"),
+)
+BACK, AHEAD, LOST, RESTART, RESTART_NEGATIVE, RECREATED, FIRST = range(len(KINDS))
+_RESTARTS: Final = (RESTART, RESTART_NEGATIVE)
+_RECOVER: Final = (BACK, LOST, *_RESTARTS)
 
 _CONTEXTS: Final = ("same_owner", "owner_change", "first_owner", "previous_owner", *OWNERS)
 _SAME, _CHANGE, _FIRST_OWNER, _PREVIOUS, _OTHERS = range(5)
@@ -45,10 +48,10 @@ class Jumps:
         `ends`: of each group of the chunk, whether it ends with it.
         """
         carried, opened = self._waiting.taken(chunk)
-        places, kinds = _found(chunk)
+        places, kinds = _found(chunk, lanes.k_is_restart)
         rows = pa.concat_tables([opened, _rows(chunk, lanes, places, kinds)])
         named = np.concatenate([carried, places])
-        begins = np.concatenate([carried, np.where(kinds == RESTART, places, places + 1)])
+        begins = np.concatenate([carried, np.where(np.isin(kinds, _RESTARTS), places, places + 1)])
         all_kinds = np.concatenate([pc.index_in(opened["kind"], pa.array(KINDS)).to_numpy(), kinds]).astype(np.int64)
         before = rows["before_offset"].fill_null(0).to_numpy()
         asked = np.flatnonzero(np.isin(all_kinds, _RECOVER))
@@ -62,8 +65,11 @@ class Jumps:
         return self._waiting.keep(chunk, named, rows, is_open)
 
 
-def _found(chunk: Chunk) -> tuple[Ints, Ints]:
-    """Return the places of jumps in `Chunk.order`, and their kinds: only where no record is missing."""
+def _found(chunk: Chunk, is_restart: Bools) -> tuple[Ints, Ints]:
+    """Return the places of jumps in `Chunk.order`, and their kinds: only where no record is missing.
+
+    `is_restart`: which commits are the first ones of another member behind a negative offset.
+    """
     order, event = chunk.order, chunk.k_event
     is_commit = chunk.k_is_commit & chunk.k_is_value
     has_event = event >= 0
@@ -73,15 +79,17 @@ def _found(chunk: Chunk) -> tuple[Ints, Ints]:
     is_complete = (last >= 0) & (chunk.offset[before_row] >= chunk.range_begin[order])
     step = chunk.committed[order] - chunk.committed[before_row]
     is_same = chunk.is_same_topic(order, before_row)
-    known = is_commit & has_value & is_complete
+    known = is_commit & has_value & is_complete & ~is_restart
     restarted = is_commit & has_event & ~has_value & is_complete
     kinds = np.full(len(order), NONE)
     kinds[known & is_same & (step < 0)] = BACK
     kinds[known & is_same & (step > 0) & (chunk.k_owner == NO_MEMBERS)] = AHEAD
-    kinds[chunk.k_is_commit & ~chunk.k_is_value & has_value & is_complete] = LOST
+    kinds[chunk.k_is_commit & chunk.k_is_loss & has_value & is_complete & (chunk.k_negative < 0)] = LOST
     kinds[restarted & is_same] = RESTART
-    kinds[(known | restarted) & ~is_same] = RECREATED
+    kinds[is_restart & has_value & is_complete & is_same] = RESTART_NEGATIVE
+    kinds[(known | restarted | (is_restart & has_value & is_complete)) & ~is_same] = RECREATED
     is_first = is_commit & ~has_event & (chunk.range_begin[order] == 0) & (chunk.committed[order] > 0)
+    is_first &= chunk.k_negative < 0
     # The partition is new to a group that had consumed the topic before: its owner did not get it with the first ones.
     kinds[is_first & (chunk.k_owner == MEMBER) & (chunk.k_first_of_topic < chunk.ms[order[chunk.k_stay]])] = FIRST
     places = np.flatnonzero(kinds >= 0)
@@ -124,6 +132,9 @@ def _rows(chunk: Chunk, lanes: LanesOf, places: Ints, kinds: Ints) -> pa.Table:
         "recovered_at": pa.nulls(len(row), pa.timestamp("us", "UTC")),
         "cause": pa.nulls(len(row), pa.string()),
         "age_ms": pa.array(np.maximum(0, chunk.ms[row] - chunk.ms[value_row]), mask=kinds != LOST),
+        "retention_ms": known(np.where(kinds == LOST, chunk.retention_ms[value_row], NONE)),
+        "topic_id": chunk.texts("topic_id", np.where(has_before, value_row, NONE)),
+        "has_expired": (chunk.expires_ms[value_row] != NONE) & (chunk.ms[row] >= chunk.expires_ms[value_row]),
         "has_members": chunk.phase[row] == WITH_MEMBERS,
         "empty_since": times(chunk.ms[np.maximum(chunk.phase_row[row], 0)], is_empty),
         "after_removal": pa.array(chunk.offset[order[event]], mask=~((event >= 0) & chunk.k_is_loss[event])),

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 RECENT: Final = 20
 """Of so many advances the rate of a lane is measured."""
 
-_COUNTS: Final = ("commits", "unchanged", "backs", "late_commits", "removed", "advances", "advanced")
+_COUNTS: Final = (
+    *("commits", "unchanged", "backs", "late_commits", "removed", "advances", "advanced", "negative_commits"),
+)
 _STARTS: Final = {
     **dict.fromkeys(_COUNTS, 0),
     **dict.fromkeys(("first_ms", "first_offset", "last_ms", "last_offset", "last_topic_row"), NONE),
     **dict.fromkeys(("start_offset", "start_ms", "quiet_ms", "longest_step_ms", "last_advance_ms"), NONE),
-    **dict.fromkeys(("recent_advanced", "recent_ms", "is_start_unknown"), NONE),
+    **dict.fromkeys(("recent_advanced", "recent_ms", "is_start_unknown", "retention_ms"), NONE),
+    **dict.fromkeys(("negative_first_ms", "negative_until_ms", "before_negative", "negative_offset"), NONE),
     "min_offset": FAR,
     "max_offset": np.iinfo(np.int64).min,
 }
@@ -47,18 +50,30 @@ class Lanes:
         """Add to a number of each lane: one, or an amount."""
         np.add.at(self.of[name], lanes, 1 if amounts is None else amounts)
 
-    def commit(self, lanes: Ints, ms: Ints, offsets: Ints, topic_rows: Ints) -> None:
+    def commit(self, lanes: Ints, ms: Ints, offsets: Ints, retention_ms: Ints, topic_rows: Ints) -> None:
         """Add commits in the order of the log; `topic_rows`: the rows of those that name a topic id, `NONE` else."""
         self.count("commits", lanes)
         is_new = self.of["first_ms"][lanes] == NONE
         for name, values in (("first_ms", ms), ("first_offset", offsets)):
             self.of[name][lanes[is_new][::-1]] = values[is_new][::-1]
-        for name, values in (("last_ms", ms), ("last_offset", offsets)):
+        for name, values in (("last_ms", ms), ("last_offset", offsets), ("retention_ms", retention_ms)):
             self.of[name][lanes] = values
         named = topic_rows >= 0
         self.of["last_topic_row"][lanes[named]] = topic_rows[named]
         np.minimum.at(self.of["min_offset"], lanes, offsets)
         np.maximum.at(self.of["max_offset"], lanes, offsets)
+
+    def negative(self, lanes: Ints, ms: Ints, offsets: Ints, before: Ints) -> None:
+        """Add commits of negative offsets in the order of the log; `before`: the offset that each replaced, or `NONE`.
+
+        They last until something else is committed.
+        """
+        self.count("negative_commits", lanes)
+        is_new = self.of["negative_first_ms"][lanes] == NONE
+        for name, values in (("negative_first_ms", ms), ("before_negative", before)):
+            self.of[name][lanes[is_new][::-1]] = values[is_new][::-1]
+        self.of["negative_offset"][lanes] = offsets
+        self.of["negative_until_ms"][lanes] = NONE
 
     def advance(self, lanes: Ints, ms: Ints, amounts: Ints, acquired_ms: Ints) -> None:
         """Add advances in the order of the log; `acquired_ms` of each lane, `NONE` for what nobody owned."""

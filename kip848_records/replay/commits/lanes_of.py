@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kip848_records.replay.commits.arrays import NONE, numbered
-from kip848_records.replay.commits.chunk import CARRIED_LANE, MEMBER, OWNERS
+from kip848_records.replay.commits.chunk import CARRIED_LANE, CARRIED_NEGATIVE, MEMBER, OWNERS
 from kip848_records.replay.commits.rows import ACQUIRE
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class LanesOf:
         self.k_stay_lane = np.where(chunk.k_stay >= 0, lane_of_row[order[chunk.k_stay]], NONE)
         self._without_owner(lane_of_row)
         lanes.grow(len(self.row_of_lane))
+        self._find_negative()
 
     def _without_owner(self, lane_of_row: Ints) -> None:
         """Give the commits that no member's stay has a lane for each partition, incarnation and kind of owner.
@@ -53,7 +54,7 @@ class LanesOf:
         chunk, order = self.chunk, self.chunk.order
         is_carried = (chunk.what[order] == CARRIED_LANE) & (chunk.member[order] < 0)
         removes = (chunk.k_event >= 0) & chunk.k_is_value[chunk.k_event] if len(order) else chunk.k_is_value
-        is_commit = chunk.k_is_commit & (chunk.k_is_value | removes) & (chunk.k_owner != MEMBER)
+        is_commit = chunk.k_is_commit & (~chunk.k_is_loss | removes) & (chunk.k_owner != MEMBER)
         places = np.flatnonzero(is_carried | is_commit)
         rows = order[places]
         # A carried lane has its own incarnation and owner; `phase` has the owner.
@@ -77,21 +78,34 @@ class LanesOf:
         self.owner = np.where(is_named, np.where(chunk.member[row] >= 0, MEMBER, phase[row]), owner_of_row[row])
         self.incarnation = np.where(is_named, incarnation[row], chunk.incarnation[row])
 
+    def _find_negative(self) -> None:
+        """Note the lane of the negative offset just before each place, `k_negative_lane`, and which restart behind it.
+
+        A member goes on where it is, whatever it committed. Who takes over has to begin where auto.offset.reset says.
+        """
+        chunk, negative = self.chunk, self.chunk.k_negative
+        is_carried = chunk.what[chunk.order] == CARRIED_NEGATIVE
+        lane = np.where(is_carried, chunk.number[chunk.order], self.k_lane)
+        self.k_negative_lane = np.where(negative >= 0, lane[negative], NONE) if len(lane) else lane
+        is_value = chunk.k_is_commit & chunk.k_is_value & (chunk.k_owner == MEMBER)
+        self.k_is_restart = is_value & (negative >= 0) & (self.k_negative_lane != self.k_lane)
+
     def add(self) -> None:
         """Add the chunk's rows to the lanes."""
         chunk, lanes, order = self.chunk, self.lanes, self.chunk.order
         self._begin()
+        self._add_negative()
         event = chunk.k_event
         has_before = (event >= 0) & chunk.k_is_value[event]
-        removed = np.flatnonzero(chunk.k_is_commit & ~chunk.k_is_value & has_before)
+        removed = np.flatnonzero(chunk.k_is_commit & chunk.k_is_loss & has_before & (chunk.k_negative < 0))
         lanes.count("removed", self.k_lane[removed])
         commits = np.flatnonzero(chunk.k_is_commit & chunk.k_is_value)
         lane, row = self.k_lane[commits], order[commits]
         ms, offsets = chunk.ms[row], chunk.committed[row]
-        lanes.commit(lane, ms, offsets, np.where(chunk.topic_id[row] >= 0, row, NONE))
+        lanes.commit(lane, ms, offsets, chunk.retention_ms[row], np.where(chunk.topic_id[row] >= 0, row, NONE))
         lanes.count("late_commits", lane[chunk.k_is_late[commits]])
         before_row = order[event[commits]]
-        is_same = has_before[commits] & chunk.is_same_topic(row, before_row)
+        is_same = (has_before & ~self.k_is_restart)[commits] & chunk.is_same_topic(row, before_row)
         moved = np.where(is_same, offsets - chunk.committed[before_row], 0)
         lanes.count("unchanged", lane[is_same & (moved == 0)])
         lanes.count("backs", lane[moved < 0])
@@ -99,16 +113,30 @@ class LanesOf:
         acquired = np.where(self.owner == MEMBER, chunk.ms[self.row_of_lane], NONE)
         lanes.advance(lane[is_advance], ms[is_advance], moved[is_advance], acquired)
 
+    def _add_negative(self) -> None:
+        """Add what lanes committed that is no offset."""
+        chunk, order, event = self.chunk, self.chunk.order, self.chunk.k_event
+        added = np.flatnonzero(chunk.k_is_commit & chunk.k_is_negative)
+        has_before = (event >= 0) & chunk.k_is_value[event] if len(order) else chunk.k_is_value
+        before = np.where(has_before, chunk.committed[order[event]], NONE) if len(order) else event
+        row = order[added]
+        self.lanes.negative(self.k_lane[added], chunk.ms[row], chunk.committed[row], before[added])
+        last = np.full(self.lanes.size, NONE)
+        np.maximum.at(last, self.k_lane[added], added)
+        ended = np.flatnonzero(chunk.k_is_commit & ~chunk.k_is_negative & (self.k_negative_lane >= 0))
+        ended = ended[chunk.k_negative[ended] >= last[self.k_negative_lane[ended]]]
+        self.lanes.of["negative_until_ms"][self.k_negative_lane[ended]] = chunk.ms[order[ended]]
+
     def _begin(self) -> None:
         """Note the committed offset at the begin of each stay."""
         chunk, order = self.chunk, self.chunk.order
         begun = np.flatnonzero(chunk.what[order] == ACQUIRE)
         lane, event = self.k_stay_lane[begun], chunk.k_event[begun]
-        has_value = (event >= 0) & chunk.k_is_value[event]
+        has_value = (event >= 0) & chunk.k_is_value[event] & (chunk.k_negative[begun] < 0)
         value_row = order[event]
         self.lanes.of["start_offset"][lane[has_value]] = chunk.committed[value_row[has_value]]
         self.lanes.of["start_ms"][lane[has_value]] = chunk.ms[value_row[has_value]]
-        is_unknown = (event < 0) & (chunk.range_begin[order[begun]] != 0)
+        is_unknown = (event < 0) & (chunk.k_negative[begun] < 0) & (chunk.range_begin[order[begun]] != 0)
         self.lanes.of["is_start_unknown"][lane] = is_unknown
 
     def group_type(self, lanes: Ints) -> pa.Array:

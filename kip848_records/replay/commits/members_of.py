@@ -45,7 +45,7 @@ class MembersOf:
 
     def _events(self, chunk: Chunk, lanes: LanesOf) -> tuple[Ints, Ints, NDArray[np.bool_]]:
         """Return the rows of members' commits and releases, the rows that name their members, and which are commits."""
-        places = np.flatnonzero(chunk.k_is_commit & chunk.k_is_value & (chunk.k_owner == MEMBER))
+        places = np.flatnonzero(chunk.k_is_commit & ~chunk.k_is_loss & (chunk.k_owner == MEMBER))
         commits, owners = chunk.order[places], lanes.row_of_lane[lanes.k_lane[places]]
         others = np.flatnonzero((chunk.what == RELEASE) | (chunk.what == CARRIED_MEMBER))
         is_commit = np.concatenate([np.ones(len(commits), bool), chunk.what[others] == CARRIED_MEMBER])

@@ -14,6 +14,7 @@ import pyarrow as pa
 from kip848_records.replay.commits.arrays import FAR, NONE, cast_to, ints, known, times
 from kip848_records.replay.commits.chunk import (
     CARRIED_LOSS,
+    CARRIED_NEGATIVE,
     CARRIED_PROGRESS,
     CARRIED_VALUE,
     CHUNK_ROWS,
@@ -129,6 +130,7 @@ class _Progress:
             "topic": text["topic"].take(row),
             "partition": chunk.topic_partition[row],
             "topic_id": chunk.texts("topic_id", of["last_topic_row"]),
+            "is_unnamed": chunk.is_unnamed[row],
             "owner": pa.array(np.array(OWNERS, object)[owner]),
             "member_id": text["member_id"].take(row),
             **{name: text[name].take(row) for name in ("instance_id", "client_id", "rebalance_timeout_ms")},
@@ -143,8 +145,14 @@ class _Progress:
             "first_offset": ints(of["first_offset"], has_commits),
             "last_commit_at": times(of["last_ms"], has_commits),
             "last_offset": ints(of["last_offset"], has_commits),
+            "retention_ms": known(of["retention_ms"]),
             "min_offset": ints(of["min_offset"], has_commits),
             "max_offset": ints(of["max_offset"], has_commits),
+            "negative_commits": of["negative_commits"],
+            "negative_from": times(of["negative_first_ms"], of["negative_first_ms"] != NONE),
+            "negative_until": times(of["negative_until_ms"], of["negative_until_ms"] != NONE),
+            "negative_offset": ints(of["negative_offset"], of["negative_commits"] > 0),
+            "before_negative": known(of["before_negative"]),
             **{name: of[name] for name in ("commits", "unchanged", "backs", "late_commits", "removed")},
             **{name: of[name] for name in ("advances", "advanced")},
             "last_advance_at": times(of["last_advance_ms"], of["last_advance_ms"] != NONE),
@@ -193,7 +201,7 @@ def _phase_row(chunk: Chunk) -> pa.Table:
 
 
 def _values(chunk: Chunk, group: int, numbers: Ints, k_lane: Ints) -> list[pa.Table]:
-    """Return the rows that name the committed offsets of the group, and those that were removed.
+    """Return the rows that name the committed offsets of the group, and those that were removed, or are negative.
 
     `number` of such a row is the lane of the commit.
     """
@@ -201,9 +209,11 @@ def _values(chunk: Chunk, group: int, numbers: Ints, k_lane: Ints) -> list[pa.Ta
     last = np.flatnonzero(chunk.k_is_last & (chunk.group[order] == group))
     value, event = chunk.k_last_value[last], chunk.k_last_event[last]
     values, losses = value[value >= 0], event[(event >= 0) & (event != value)]
+    negative = chunk.k_last_negative[last]
     progress = chunk.k_progress[last]
     found = [chunk.rows_as(order[progress[progress >= 0]], CARRIED_PROGRESS)]
-    for places, what in ((values, CARRIED_VALUE), (losses, CARRIED_LOSS)):
+    named = (values, CARRIED_VALUE), (losses, CARRIED_LOSS), (negative[negative >= 0], CARRIED_NEGATIVE)
+    for places, what in named:
         is_old = chunk.what[order[places]] != COMMIT
         lane = np.where(is_old, chunk.number[order[places]], k_lane[places])
         rows = order[places]

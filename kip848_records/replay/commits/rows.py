@@ -35,6 +35,8 @@ COMMIT_ROWS: Final = pa.schema(
         # Of commits; `committed` is null for a tombstone.
         pa.field("committed", pa.int64()),
         pa.field("topic_id", pa.string()),
+        pa.field("expires_ms", pa.int64()),
+        pa.field("retention_ms", pa.int64()),
         # Of marks. `acquired_offset`: of the stay; of a stop: where its rebalance began. `until_offset`, `until`: when
         # the stay ended; null: it did not.
         pa.field("incarnation", pa.int32()),
@@ -48,5 +50,7 @@ COMMIT_ROWS: Final = pa.schema(
         pa.field("instance_id", pa.string()),
         pa.field("client_id", pa.string()),
         pa.field("rebalance_timeout_ms", pa.int64()),
+        # Of stays: `topic` is the id, because its name is not known. So their commits are not, which name topics.
+        pa.field("is_unnamed", pa.bool_()),
     ]
 )

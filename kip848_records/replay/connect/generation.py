@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kip848_records.replay.connect.workers import WorkerAssignment, WorkerSubscription
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kip848_records.replay.generations.generation import Generation
+    from kip848_records.replay.records import Assignment
 
 
 def revoked_units(generation: Generation) -> set[int]:
@@ -24,11 +23,8 @@ def delay_ms(generation: Generation) -> int:
 
 def config_offset(generation: Generation) -> int | None:
     """Return the highest offset of the configuration that a worker or the leader had read."""
-    subscriptions = (member.subscription for member in generation.first_value.members)
-    workers = (
-        subscription.config_offset for subscription in subscriptions if isinstance(subscription, WorkerSubscription)
-    )
-    return max((*workers, *(subscription.config_offset for subscription in _assignments(generation))), default=None)
+    offsets = (*_read_offsets(generation).values(), *(each.config_offset for each in _assignments(generation)))
+    return max((offset for offset in offsets if offset is not None), default=None)
 
 
 def version(generation: Generation) -> int | None:
@@ -36,16 +32,32 @@ def version(generation: Generation) -> int | None:
     return next((assignment.version for assignment in _assignments(generation)), None)
 
 
+def error(generation: Generation) -> int | None:
+    """Return the error of the leader, 0 for none; None if no worker has an assignment."""
+    return max((assignment.error for assignment in _assignments(generation)), default=None)
+
+
+def stays_behind(now: Generation, before: Generation) -> bool:
+    """Return whether a worker that was behind the leader's configuration joined again without reading any of it."""
+    wanted = config_offset(before)
+    read = _read_offsets(before)
+    return wanted is not None and any(
+        offset < wanted and read.get(member_id) == offset for member_id, offset in _read_offsets(now).items()
+    )
+
+
+def _read_offsets(generation: Generation) -> dict[str, int]:
+    read = ((member.member_id, member.subscription) for member in generation.first_value.members)
+    return {member_id: each.config_offset for member_id, each in read if each and each.config_offset is not None}
+
+
 def needs_follow_up(generation: Generation) -> bool:
     """Return whether another generation has to follow.
 
     Workers give something up, the leader waits, or it had not read the configuration far enough (an error).
     """
-    has_error = any(assignment.error for assignment in _assignments(generation))
-    return has_error or delay_ms(generation) > 0 or bool(revoked_units(generation))
+    return bool(error(generation)) or delay_ms(generation) > 0 or bool(revoked_units(generation))
 
 
-def _assignments(generation: Generation) -> Iterator[WorkerAssignment]:
-    for member in generation.first_value.members:
-        if isinstance(member.assignment, WorkerAssignment):
-            yield member.assignment
+def _assignments(generation: Generation) -> Iterator[Assignment]:
+    return (member.assignment for member in generation.first_value.members if member.assignment is not None)

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.replay.connect.generation import config_offset, delay_ms, needs_follow_up, revoked_units, version
+from kip848_records.replay.connect.generation import (
+    config_offset,
+    delay_ms,
+    error,
+    needs_follow_up,
+    revoked_units,
+    stays_behind,
+    version,
+)
 from kip848_records.replay.connect.tasks import ConnectTasks
-from kip848_records.replay.connect.workers import EAGER_VERSION, WorkerAssignment, WorkerSubscription
+from kip848_records.replay.connect.workers import EAGER_VERSION
 from kip848_records.replay.generations.generation import FOLLOW_UP, Cause
-from kip848_records.replay.generations.rules import ProtocolRules, has_other_protocol
+from kip848_records.replay.generations.rules import GenerationColumns, ProtocolRules, has_other_protocol
 from kip848_records.replay.group.context import ms_between
-from kip848_records.replay.group.vocabulary import COOPERATIVE, EAGER, UNKNOWN
+from kip848_records.replay.group.vocabulary import CONFIG_MISMATCH, COOPERATIVE, EAGER, UNKNOWN
 from kip848_records.replay.rows import new_row
-from kip848_records.specs.classic import CONNECT_ASSIGNMENT
+from kip848_records.specs.tables import CONNECT_ASSIGNMENT
 
 if TYPE_CHECKING:
     from kip848_records.replay.generations.generation import Generation
@@ -53,14 +61,23 @@ class ConnectRules(ProtocolRules):
         """Return whether another generation has to follow."""
         return needs_follow_up(now)
 
+    def generation_columns(self, now: Generation) -> GenerationColumns:
+        """Return the error of the leader."""
+        return GenerationColumns(error=error(now))
+
     def assign(self, round_: Round) -> None:
         """Let a generation run its connectors and tasks."""
         self._tasks.add(round_.now)
 
+    def to_give_up(self, now: Generation) -> list[ClassicMemberValue]:
+        """Return the workers that the leader asked to give connectors and tasks up; none while it waits for others."""
+        if delay_ms(now):
+            return []
+        return [each for each in now.value.members if each.assignment is not None and each.assignment.revoked]
+
     def emit_member(self, now: Generation, member: ClassicMemberValue) -> None:
         """Write the row of `connect_assignment` of a worker."""
-        subscription = member.subscription if isinstance(member.subscription, WorkerSubscription) else None
-        assignment = member.assignment if isinstance(member.assignment, WorkerAssignment) else None
+        subscription, assignment = member.subscription, member.assignment
         failed = ("subscription", member.subscription_bytes), ("assignment", member.assignment_bytes)
         reasons = [f"the {name} is not one of a Connect worker" for name, payload in failed if payload is not None]
         running = None if assignment is None else member.units
@@ -73,7 +90,7 @@ class ConnectRules(ProtocolRules):
             error=None if assignment is None else assignment.error,
             config_offset=None if assignment is None else assignment.config_offset,
             worker_config_offset=None if subscription is None else subscription.config_offset,
-            owned=None if subscription is None else self.named(subscription.owned),
+            owned=None if member.owned is None else self.named(member.owned),
             assigned=None if assignment is None else self.named(assignment.assigned),
             revoked=None if assignment is None else self.named(assignment.revoked),
             running=None if running is None else self.named(running),
@@ -114,4 +131,9 @@ def _cause(now: Generation, before: Generation) -> str:
     offsets = config_offset(now), config_offset(before)
     if offsets[0] is not None and offsets[1] is not None and offsets[0] > offsets[1]:
         return CONFIG_CHANGED
+    if error(before) or stays_behind(now, before):
+        return CONFIG_MISMATCH
     return UNKNOWN
+
+
+RULES = ConnectRules

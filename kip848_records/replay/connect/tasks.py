@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.kinds import CLASSIC
-from kip848_records.replay.connect.generation import delay_ms, needs_follow_up, revoked_units
+from kip848_records.replay.connect.generation import config_offset, delay_ms, needs_follow_up, revoked_units
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.vocabulary import ACQUIRED, OPEN, REMOVED, REVOKED, UNKNOWN
 from kip848_records.replay.rows import new_row
-from kip848_records.specs.task_handover import TASK_HANDOVER
+from kip848_records.specs.tables import TASK_HANDOVER
 
 if TYPE_CHECKING:
     from kip848_records.replay.generations.generation import Generation
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.records import ClassicMemberValue
 
-_new_row: Final = new_row(TASK_HANDOVER)
+_new_row: Final = new_row(TASK_HANDOVER, "subtopology_id", "wanted", "wanted_ms", "was_warm", "has_changelogs")
 
 WORKER_LEFT: Final = "worker_left"
 UNASSIGNED: Final = "unassigned"
@@ -50,6 +50,7 @@ class ConnectTasks:
         self._context = context
         self._owners: dict[int, _Owner] = {}
         self._gaps: dict[int, _Gap] = {}
+        self._config_offset: int | None = None
 
     def add(self, now: Generation) -> None:
         """Let a generation run its units."""
@@ -58,13 +59,13 @@ class ConnectTasks:
             return
         before, offset = self._owners, now.last_offset
         owners = self._owners = {
-            unit: _Owner(member.owner, member.member_id, offset) for unit, member in now.units.items()
+            unit: _Owner(now.owner_of(member), member.member_id, offset) for unit, member in now.units.items()
         }
         for unit, member in now.units.items():
             last, gap = before.get(unit), self._gaps.pop(unit, None)
             if gap is not None:
                 self._emit_acquired(now, unit, gap, member)
-            elif last is not None and last.url != member.owner:
+            elif last is not None and last.url != owners[unit].url and last.member_id != member.member_id:
                 self._emit_acquired(now, unit, self._gap(now, last, DIRECT), member)
         revoked = revoked_units(now)
         for unit in sorted(before.keys() - owners.keys()):
@@ -74,25 +75,39 @@ class ConnectTasks:
                 reason = WORKER_LEFT
             self._gaps[unit] = self._gap(now, owner, reason)
         self._expect(now)
-        if not needs_follow_up(now):
+        has_other = self._has_other_configuration(now)
+        if not needs_follow_up(now) and not has_other:
             self.end()
+
+    def _has_other_configuration(self, now: Generation) -> bool:
+        """Return whether a leader reads another configuration than one before: it removed nothing of that one.
+
+        The offsets of one config topic do not go back. Where all workers had left, they may have another one.
+        """
+        offset, highest = config_offset(now), self._config_offset
+        if not now.members or offset is None:
+            self._config_offset = None
+            return False
+        self._config_offset = offset if highest is None else max(offset, highest)
+        return offset < self._config_offset
 
     def end(self) -> None:
         """End the gaps with the operation: what runs nowhere after the last round was removed."""
         for unit, gap in self._gaps.items():
-            self._emit(unit, gap, REMOVED, gap.generation, *self._times(gap, None), ended_at=self._context.operation.at)
+            self._emit(unit, gap, REMOVED, self._times(gap, None), ended_at=self._context.operation.at)
         self._gaps = {}
 
     def lose(self) -> None:
         """Forget the owners, and end the gaps: an assignment is missing, so it is unknown where the units run."""
         for unit, gap in self._gaps.items():
-            self._emit(unit, gap, UNKNOWN, gap.generation, self._times(gap, self._context.operation.at)[0], None)
+            self._emit(unit, gap, UNKNOWN, (self._times(gap, self._context.operation.at)[0], None))
         self._owners, self._gaps = {}, {}
+        self._config_offset = None
 
     def finish(self) -> None:
         """Write the gaps that are open at the end of the log."""
         for unit, gap in self._gaps.items():
-            self._emit(unit, gap, OPEN, gap.generation, *self._times(gap, self._context.captured_at))
+            self._emit(unit, gap, OPEN, self._times(gap, self._context.captured_at))
 
     def _expect(self, now: Generation) -> None:
         """Note until when the leader waits: the latest delay counts."""
@@ -118,32 +133,30 @@ class ConnectTasks:
             times = sync_ms, None
         elif gap.reason == REVOKED:
             times = sync_ms, times[1]
-        released_at = gap.joined_at if gap.reason in _BEFORE_JOIN else now.first_value.state_at
-        self._emit(unit, gap, ACQUIRED, now.value.generation, *times, now=now, member=member, released_at=released_at)
+        acquired = now.offset, now.at, now.value.generation, now.first_value.state_at
+        self._emit(unit, gap, ACQUIRED, times, acquired, member.member_id, ended_at=now.at)
 
     def _emit(  # noqa: PLR0913, PLR0917 - how it ends
         self,
         unit: int,
         gap: _Gap,
         status: str,
-        epoch: int,
-        unowned_ms: int | None,
-        unowned_max_ms: int | None,
+        unowned: tuple[int | None, int | None],
+        acquired: tuple[int | None, int | None, int | None, int | None] | None = None,
+        to_member: str | None = None,
         *,
-        now: Generation | None = None,
-        member: ClassicMemberValue | None = None,
-        released_at: int | None = None,
         ended_at: int | None = None,
     ) -> None:
+        """Write a handover. `acquired`: offset, time and number of the generation that ends it, and its `state_at`."""
         context = self._context
         connector, task = context.numbers.of_names.name(unit)
-        acquired_offset, acquired_at = (None, None) if now is None else (now.offset, now.at)
-        if now is None and gap.reason in _BEFORE_JOIN:
+        unowned_ms, unowned_max_ms = unowned
+        acquired_offset, acquired_at, epoch, released_at = acquired or (None, None, gap.generation, None)
+        if gap.reason in _BEFORE_JOIN:
             released_at = gap.joined_at
         row = _new_row(
             context,
             group_type=CLASSIC,
-            subtopology_id=None,
             connector=connector,
             task=task,
             acquired_offset=acquired_offset,
@@ -151,17 +164,13 @@ class ConnectTasks:
             reason=gap.reason,
             released_at=released_at,
             released_offset=None if gap.reason == DIRECT else gap.offset,
-            to_member=None if member is None else member.member_id,
+            to_member=to_member,
             acquired_at=acquired_at,
             unowned_ms=unowned_ms,
             unowned_max_ms=unowned_max_ms,
-            wanted=None,
-            wanted_ms=None,
-            was_warm=None,
-            has_changelogs=None,
             epoch=epoch,
             status=status,
-            ended_at=acquired_at if ended_at is None else ended_at,
+            ended_at=ended_at,
             expected_at=gap.expected_at,
             clock_skew=context.operation.is_skewed(gap.owner.offset, unowned_ms),
         )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.group.vocabulary import (
     MEMBER_JOINED,
@@ -12,31 +11,27 @@ from kip848_records.replay.group.vocabulary import (
     STATIC_MEMBER_REPLACED,
     SUBSCRIPTION_CHANGED,
     TOPIC_METADATA_CHANGED,
-    UNKNOWN,
     UPGRADED,
 )
 from kip848_records.replay.modern.causes import Causes, Trigger
 
 if TYPE_CHECKING:
-    from kip848_records.replay.records import MemberValue, RegularExpressionValue
+    from collections.abc import Collection
 
+    from kip848_records.replay.records import AnyMemberValue, RegularExpressionValue
 
-@dataclass(slots=True)
-class ConsumerTrigger(Trigger):
-    """The records of an operation between its previous type 3 and a type 3."""
-
-    classic: list[str] = field(default_factory=list)
-    """Members of the classic protocol."""
-    deletes_classic: bool = False
-    is_regex: bool = False
-    has_topics: bool = False
-    """A type 4 with a value."""
+_DELETES_CLASSIC: Final = "deletes_classic"
+_HAS_TOPICS: Final = "has_topics"
+"""Signs: a tombstone of type 2, and a type 4 with a value."""
 
 
 class ConsumerCauses(Causes):
     """The possible causes of the next epoch of a consumer group."""
 
-    new_trigger = ConsumerTrigger
+    order = (
+        *(UPGRADED, MEMBER_JOINED, SUBSCRIPTION_CHANGED, MEMBER_LEFT, REGEX_RESOLVED, TOPIC_METADATA_CHANGED),
+        STATIC_MEMBER_REPLACED,
+    )
 
     def __init__(self, *, is_complete: bool) -> None:
         super().__init__(is_complete=is_complete)
@@ -48,12 +43,14 @@ class ConsumerCauses(Causes):
 
     def classic_deleted(self) -> None:
         """Note a tombstone of type 2."""
-        self._consumer.deletes_classic = self._is_upgrade = True
+        # A sign of the next epoch only; the first type 4 comes with the second one of the same operation.
+        self.note(_DELETES_CLASSIC)
+        self._is_upgrade = True
 
-    def member(self, member_id: str, value: MemberValue, before: MemberValue | None) -> str | None:
+    def member(self, member_id: str, value: AnyMemberValue, before: AnyMemberValue | None) -> str | None:
         """Note a type 5, and return the id of the static member that the member replaces, if any."""
         if value.is_classic:
-            self._consumer.classic.append(member_id)
+            self._written.signs[UPGRADED].append(member_id)
         return super().member(member_id, value, before)
 
     def partition_metadata(self, *, is_tombstone: bool) -> None:
@@ -61,53 +58,29 @@ class ConsumerCauses(Causes):
         if is_tombstone:
             self._deletes_topics = True
         else:
-            self._consumer.has_topics = True
+            self.note(_HAS_TOPICS)
 
     def regular_expression(self, regex: str, value: RegularExpressionValue | None) -> None:
         """Note a type 16."""
-        self._consumer.is_regex = True
+        self.note(REGEX_RESOLVED)
         topics = () if value is None else value.topics
         self._replace_topics(self._regexes.pop(regex, ()), topics)
         if topics:
             self._regexes[regex] = topics
 
-    def _cause_before(self, trigger: Trigger) -> tuple[str, tuple[str, ...]]:
-        return _first(cast("ConsumerTrigger", trigger), changed=None, proven=self._first_epochs)
+    def unproven(self, trigger: Trigger, changed: bool | None) -> Collection[str]:  # noqa: FBT001 - None is a third
+        """Return the causes whose signs prove nothing: only with a tombstone of type 2 are members of it converted."""
+        unproven = set() if _DELETES_CLASSIC in trigger.noted else {UPGRADED}
+        return unproven | ({STATIC_MEMBER_REPLACED} if changed is None else set())
 
-    def _cause(self, trigger: Trigger, *, is_changed: bool | None) -> tuple[str, tuple[str, ...]]:
-        return _first(cast("ConsumerTrigger", trigger), changed=is_changed, proven=None)
-
-    @property
-    def _consumer(self) -> ConsumerTrigger:
-        return cast("ConsumerTrigger", self._written)
-
-    def _metadata_changed(self, trigger: Trigger, *, is_complete: bool) -> bool | None:
+    def metadata_changed(self, trigger: Trigger, *, is_complete: bool) -> bool | None:
         """Return whether the metadata of the same topics changed, also by a type 4.
 
         The first hash after a type 4 only shows that the broker was upgraded, which deletes the type 4. And the first
         type 4 of an upgraded classic group comes with its second epoch.
         """
-        is_changed = super()._metadata_changed(trigger, is_complete=is_complete)
+        is_changed = super().metadata_changed(trigger, is_complete=is_complete)
         if self._deletes_topics and trigger.hash_before == 0 and trigger.hash_now != 0:
             return None
-        has_topics = cast("ConsumerTrigger", trigger).has_topics and not self._is_upgrade
+        has_topics = _HAS_TOPICS in trigger.noted and not self._is_upgrade
         return trigger.same_topics if is_changed is False and has_topics else is_changed
-
-
-def _first(
-    trigger: ConsumerTrigger, *, changed: bool | None, proven: dict[str, int | None] | None
-) -> tuple[str, tuple[str, ...]]:
-    """Return the first cause that matches, and its members; `proven`: the only members that are known to be new."""
-    # Records of an operation -> its cause; the first match counts.
-    is_new = proven is None or any(proven.get(member_id) == 0 for member_id in trigger.joined)
-    causes = (
-        (trigger.deletes_classic and trigger.classic, UPGRADED, trigger.classic),
-        (trigger.joined and is_new, MEMBER_JOINED, trigger.joined),
-        (trigger.joined, UNKNOWN, ()),
-        (trigger.resubscribed, SUBSCRIPTION_CHANGED, trigger.resubscribed),
-        (trigger.left, MEMBER_LEFT, trigger.left),
-        (trigger.is_regex, REGEX_RESOLVED, ()),
-        (changed, TOPIC_METADATA_CHANGED, ()),
-        (trigger.replaced and changed is not None, STATIC_MEMBER_REPLACED, trigger.replaced),
-    )
-    return next(((cause, tuple(members)) for fits, cause, members in causes if fits), (UNKNOWN, ()))

@@ -13,7 +13,7 @@ from kip848_records.replay.consumer.causes import ConsumerCauses
 from kip848_records.replay.consumer.ownership import ConsumerOwnership
 from kip848_records.replay.modern.group import ModernGroup
 from kip848_records.replay.rows import new_row
-from kip848_records.specs.members import REGEX_RESOLUTION
+from kip848_records.specs.tables import REGEX_RESOLUTION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +27,7 @@ class ConsumerGroup(ModernGroup):
     """One incarnation of a consumer group."""
 
     kind = CONSUMER
+    causes: ConsumerCauses
     new_ownership = ConsumerOwnership
     new_causes = ConsumerCauses
     new_anomalies = ConsumerAnomalies
@@ -41,19 +42,19 @@ class ConsumerGroup(ModernGroup):
     def delete_classic(self) -> None:
         """Replay the tombstone of type 2."""
         super().delete_classic()
-        cast("ConsumerCauses", self.causes).classic_deleted()
+        self.causes.classic_deleted()
 
     def replay_partition_metadata(self, record: Record) -> None:
         """Replay a type 4."""
         self.end.is_eventful = True
-        cast("ConsumerCauses", self.causes).partition_metadata(is_tombstone=record.value is None)
+        self.causes.partition_metadata(is_tombstone=record.value is None)
 
     def replay_regular_expression(self, record: Record) -> None:
         """Replay a type 16."""
         self.end.is_eventful = True
         value = cast("RegularExpressionValue | None", record.value)
         regex = record.regex or ""
-        cast("ConsumerCauses", self.causes).regular_expression(regex, value)
+        self.causes.regular_expression(regex, value)
         if value is not None:
             context = self.context
             row = _new_row(

@@ -10,23 +10,20 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.kinds import CONSUMER
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import MOVED, REVOKED
-from kip848_records.replay.modern.ownership_for_commits import OwnershipForCommits
+from kip848_records.replay.modern.ownership import Ownership
 from kip848_records.replay.rows import new_row
-from kip848_records.specs.consumption_stop import STOPPED_PARTITION
-from kip848_records.specs.partition_handover import PARTITION_HANDOVER
+from kip848_records.specs.tables import PARTITION_HANDOVER, STOPPED_PARTITION
 
 if TYPE_CHECKING:
     from kip848_records.replay.modern.handover import Handover
     from kip848_records.replay.modern.timelines.open_rebalance import OpenRebalance
 
-_new_row: Final = new_row(PARTITION_HANDOVER)
-_new_stopped: Final = new_row(STOPPED_PARTITION)
+_new_row: Final = new_row(PARTITION_HANDOVER, "topic", "unowned_max_ms", "generation")
+_new_stopped: Final = new_row(STOPPED_PARTITION, "topic")
 
 
-class ConsumerOwnership(OwnershipForCommits):
+class ConsumerOwnership(Ownership):
     """The owners of an incarnation's partitions."""
-
-    group_type = CONSUMER
 
     def _emit(self, partition: int, begin: int, handover: Handover, *, has_end: bool = True) -> None:
         context = self._context
@@ -35,21 +32,10 @@ class ConsumerOwnership(OwnershipForCommits):
             context,
             group_type=CONSUMER,
             topic_id=topic_id,
-            topic=None,
             partition=number,
-            acquired_offset=handover.acquired_offset,
-            from_member=handover.from_member,
-            released_at=handover.released_at,
-            released_offset=handover.released_offset,
-            to_member=handover.to_member,
-            acquired_at=handover.acquired_at,
-            unowned_ms=handover.unowned_ms,
-            unowned_max_ms=None,
-            wanted=handover.was_wanted,
-            wanted_ms=handover.wanted_ms,
             group_epoch=handover.epoch,
-            generation=None,
             clock_skew=handover.is_skewed(context.operation, begin),
+            **handover.columns(),
         )
         context.emit(row, begin, has_end=has_end)
         # A gap that is open at the end may yet end with a new owner.
@@ -72,7 +58,6 @@ class ConsumerOwnership(OwnershipForCommits):
             group_type=CONSUMER,
             epoch=epoch,
             topic_id=topic_id,
-            topic=None,
             partition=number,
             kind=kind,
             offset=offset,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.replay.diagnosis.episodes import Episode, Event, Span, Subject, of_span
+from kip848_records.replay.diagnosis.intervals import together
+from kip848_records.replay.diagnosis.limits import MINUTE
 from kip848_records.replay.diagnosis.severity import INFO
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from kip848_records.replay.diagnosis.stays import Stay
 
 CAUSE = "batch_or_all"
+
+_EMPTY_TOGETHER: Final = MINUTE
 
 
 class Loop(NamedTuple):
@@ -29,22 +33,21 @@ def without_batches(loops: Sequence[Loop], history: GroupHistory) -> list[Episod
     if not loops:
         return []
     pauses = _pauses(history)
-    together = [loop for loop in loops if _leaves_nobody(loop.stays, pauses, history.limits.empty_together)]
-    names = {stay.name for loop in together for stay in loop.stays}
-    if len(names) < 2 or not _end_together(together, history.limits.empty_together):  # noqa: PLR2004 - one process
+    batch = [loop for loop in loops if _leaves_nobody(loop.stays, pauses, _EMPTY_TOGETHER)]
+    names = {stay.name for loop in batch for stay in loop.stays}
+    if len(names) < 2 or not _end_together(batch, _EMPTY_TOGETHER):  # noqa: PLR2004 - one process
         return [loop.episode for loop in loops]
-    kept = [loop.episode for loop in loops if loop not in together]
-    return [*kept, *_batches(together, history)]
+    kept = [loop.episode for loop in loops if loop not in batch]
+    ordered = sorted(batch, key=lambda each: each.episode.first_seen)
+    return [*kept, *map(_batch, together(ordered, _overlaps))]
 
 
 def _pauses(history: GroupHistory) -> list[int]:
     """Return the ends of runs after which the group was Empty for long enough."""
-    runs, needed = history.runs, history.limits.empty_together
-    later = [run.began_at for run in runs[1:]] + [history.captured_at]
+    runs, needed = history.runs, _EMPTY_TOGETHER
+    later = [run.begin for run in runs[1:]] + [history.captured_at]
     return [
-        run.ended_at
-        for run, begin in zip(runs, later, strict=True)
-        if run.ended_at is not None and begin - run.ended_at >= needed
+        run.end for run, begin in zip(runs, later, strict=True) if run.end is not None and begin - run.end >= needed
     ]
 
 
@@ -71,24 +74,17 @@ def _end_together(loops: Sequence[Loop], within: int) -> bool:
     return near * 2 >= len(ends)
 
 
-def _batches(loops: Sequence[Loop], history: GroupHistory) -> list[Episode]:
-    found: list[Episode] = []
-    open_ones: list[Loop] = []
-    for loop in sorted(loops, key=lambda each: each.episode.first_seen):
-        if open_ones and loop.episode.first_seen > max(each.episode.last_seen for each in open_ones):
-            found.append(_batch(open_ones, history))
-            open_ones = []
-        open_ones.append(loop)
-    return [*found, _batch(open_ones, history)]
+def _overlaps(found: Sequence[Loop], loop: Loop) -> bool:
+    return loop.episode.first_seen <= max(each.episode.last_seen for each in found)
 
 
-def _batch(loops: Sequence[Loop], history: GroupHistory) -> Episode:
+def _batch(loops: Sequence[Loop]) -> Episode:
     episodes = [loop.episode for loop in loops]
     stays = sorted((stay for loop in loops for stay in loop.stays), key=lambda stay: stay.left_at or 0)
     ends: list[Event] = []
     for stay in stays:
         assert stay.left_at is not None and stay.left_offset is not None  # noqa: S101, PT018 - measured
-        if not ends or stay.left_at > ends[-1].at + history.limits.empty_together:
+        if not ends or stay.left_at > ends[-1].at + _EMPTY_TOGETHER:
             ends.append(Event(stay.left_at, stay.left_offset, stay))
     ended = [each.ended_at for each in episodes if each.ended_at is not None]
     span = Span(
@@ -101,11 +97,11 @@ def _batch(loops: Sequence[Loop], history: GroupHistory) -> Episode:
     )
     clients = sorted({stay.client_id for stay in stays if stay.client_id is not None})
     return of_span(
-        "restart_loop",
-        INFO,
+        episodes[0].of,
         Subject(members=len({stay.name for stay in stays}), clients=tuple(clients[:20])),
         span,
         stays[-1].incarnation,
         probable_cause=CAUSE,
         members=frozenset(stay.member_id for stay in stays),
+        severity=INFO,
     )

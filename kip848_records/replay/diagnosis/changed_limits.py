@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from kip848_records.replay.diagnosis.limits import DEFAULTS, Limits
-from kip848_records.replay.diagnosis.settings import ENABLED, SETTINGS
+from kip848_records.replay.diagnosis.limits import DEFAULTS, ENABLED, Limits
 from kip848_records.text import matches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 
 class ChangedLimit(NamedTuple):
@@ -43,13 +42,6 @@ def limits_of(changes: Sequence[ChangedLimit], group_id: str | None) -> Limits:
             continue
         if each.name == ENABLED:
             enabled[each.pattern] = each.value
-        elif (setting := SETTINGS.get(each.pattern, {}).get(each.name)) is not None:  # else of another version's run
-            values[setting.field] = setting.value(each.value)
-    off = frozenset(pattern for pattern, value in enabled.items() if not value)
-    return DEFAULTS._replace(off=off, **values)  # type: ignore[arg-type]
-
-
-def changed_patterns(changes: Iterable[ChangedLimit]) -> list[str]:
-    """Return the patterns of which a limit is changed, in the order of `SETTINGS`."""
-    changed = {each.pattern for each in changes}
-    return [pattern for pattern in SETTINGS if pattern in changed]
+        else:
+            values[f"{each.pattern}.{each.name}"] = each.value
+    return Limits(values, frozenset(pattern for pattern, value in enabled.items() if not value))

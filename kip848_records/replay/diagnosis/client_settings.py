@@ -36,8 +36,7 @@ _REVOKE: Final[Mapping[str, str]] = {
 }
 _FEWER: Final[Mapping[str, str]] = {
     CONSUMER: "Nothing, if they are meant as spares. Else run fewer members, or add partitions.",
-    STREAMS: "Nothing, if they are meant as spares, or for standby tasks, which this log does not show. Else lower "
-    "num.stream.threads, or add partitions.",
+    STREAMS: "Nothing, if they are meant as spares. Else lower num.stream.threads, or add partitions.",
     _SINK: "Nothing, if they are meant as spares. Else lower tasks.max of the connector, or add partitions.",
 }
 _CONTAINER: Final = "the exit code of the container: 137 means killed (SIGKILL), often for lack of memory"
@@ -70,8 +69,11 @@ def revoke_step(episode: Episode) -> str:
 
 
 def fewer_step(episode: Episode) -> str:
-    """Return what to do about members that have nothing."""
-    return _of(_FEWER, episode)
+    """Return what to do about members that have nothing, not even copies of tasks as far as the log shows."""
+    undecoded = episode.facts.get("undecoded")
+    if undecoded is None:
+        return _of(_FEWER, episode)
+    return f"{_of(_FEWER, episode)} They may have standby tasks: {undecoded}, so the log does not show them."
 
 
 def restart_step(episode: Episode, at: str) -> str:

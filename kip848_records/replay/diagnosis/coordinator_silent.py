@@ -6,18 +6,28 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CONSUMER, STREAMS
 from kip848_records.replay.diagnosis.episodes import Episode, Subject, some_offsets
-from kip848_records.replay.diagnosis.severity import WARNING
+from kip848_records.replay.diagnosis.limits import MINUTE, PatternSettings, seconds
+from kip848_records.replay.diagnosis.pattern import Pattern
 from kip848_records.replay.group.known_history import RIGHT_CENSORED
 from kip848_records.replay.group.states import NOT_READY
-from kip848_records.replay.group.vocabulary import UNKNOWN
-from kip848_records.replay.modern.member import BEHIND, REVOKING, WAITING
+from kip848_records.replay.group.vocabulary import BEHIND, REVOKING, UNKNOWN, WAITING
+from kip848_records.times import utc, utc_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kip848_records.replay.diagnosis.group_history import GroupHistory
+    from kip848_records.replay.diagnosis.pattern import Words
 
-PATTERN: Final = "coordinator_silent"
+
+class Settings(PatternSettings, pattern="coordinator_silent"):
+    """The limits of `coordinator_silent` that users may change."""
+
+    silent_seconds = seconds(
+        2 * MINUTE,
+        "Sessions end after 45 s: a coordinator that works has removed the member. More if the brokers allow "
+        "longer sessions.",
+    )
 
 
 def coordinator_silent(history: GroupHistory) -> Iterator[Episode]:
@@ -35,7 +45,7 @@ def coordinator_silent(history: GroupHistory) -> Iterator[Episode]:
     for row in there:
         if row.is_classic or row.group_type not in {CONSUMER, STREAMS} or row.from_at is None:
             continue
-        allowed = limits.silent_for
+        allowed = limits[Settings.silent_seconds]
         if row.state == REVOKING:
             allowed += timeouts.get(row.member_id) or captured_at
         elif row.state not in {BEHIND, UNKNOWN}:
@@ -59,7 +69,6 @@ def coordinator_silent(history: GroupHistory) -> Iterator[Episode]:
     clients = tuple(sorted({stay.client_id for stay in stays if stay.client_id is not None}))
     yield Episode(
         PATTERN,
-        WARNING,
         Subject(what=f"partition {history.partition}", members=len(rows), clients=clients[:20]),
         len(rows),
         min(row.from_at for row in rows),
@@ -71,3 +80,28 @@ def coordinator_silent(history: GroupHistory) -> Iterator[Episode]:
         members=frozenset(),
         probable_cause=cause,
     )
+
+
+def _words(episode: Episode) -> Words:
+    """Return the words of `coordinator_silent`."""
+    members, them = ("1 member has", "it") if episode.count == 1 else (f"{episode.count} members have", "them")
+    owe = f"Since {utc_text(utc(episode.first_seen))} {members} not answered, for longer than a session lasts"
+    step = "Look at the broker that leads this partition of __consumer_offsets."
+    if episode.probable_cause == "coordinator_does_not_act":
+        return f"{owe}, and the coordinator has not removed {them}, although it has written other records since.", step
+    sentence = f"{owe}, and the coordinator does nothing."
+    if episode.probable_cause == "broker_hangs":
+        return f"{sentence} The broker hangs.", step
+    return (
+        f"{sentence} The broker hangs, or this copy of the partition is older than the capture.",
+        "Compare the files of this partition on other brokers first: their last records must have the same time.",
+    )
+
+
+PATTERN: Final = Pattern(
+    "coordinator_silent",
+    _words,
+    "Members have not answered for `silent_seconds`, and are still members.",
+    find=coordinator_silent,
+    limits=Settings.by_name,
+)

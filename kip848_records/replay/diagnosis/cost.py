@@ -4,85 +4,145 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from kip848_records.replay.diagnosis.limits import MINUTE, SECOND
 from kip848_records.replay.diagnosis.severity import INFO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kip848_records.replay.diagnosis.episodes import Episode
     from kip848_records.replay.diagnosis.group_history import GroupHistory
 
-_STATIC: Final = frozenset({"static_member_flaps", "duplicate_instance_id"})
+_COST_BEFORE: Final = MINUTE
+_COST_AFTER: Final = 90 * SECOND
 
 
-def add_costs(episodes: Sequence[Episode], history: GroupHistory) -> list[tuple[Episode, list[int]]]:
-    """Fill the costs of episodes, and return the numbers of the rebalances of each.
+class _Part(NamedTuple):
+    """The part of a rebalance in the time of an episode (ms); `is_whole`: all of it."""
 
-    An episode costs the rebalances that any of its members triggered, those that no member is named for (storms,
-    assignors, topics) all that begin in its time, a slow member those that it slowed. Null, not 0, where the log does
-    not show it: a classic static member
-    that is replaced begins no generation.
+    number: int
+    begin: int
+    end: int
+    is_whole: bool = False
+
+
+Claim: TypeAlias = "tuple[Episode, list[_Part]]"
+"""An episode, and the rebalances that it costs the group."""
+
+
+def add_costs(episodes: Sequence[Episode], history: GroupHistory) -> list[Claim]:
+    """Fill the costs of episodes, and return the rebalances of each.
+
+    An episode costs the rebalances in its time that any of its members triggered, those that no member is named for
+    (storms, assignors, topics) all, a slow member those that it slowed. What these lost outside of its time is no cost
+    of it: the group of a member that restarts without end may be in one rebalance that began before. Null, not 0, where
+    the log does not show it: a classic static member that is replaced begins no generation.
     """
-    rebalances = history.rebalances
-    began = [row.began_at for row in rebalances]
     by_member: dict[str, list[int]] = defaultdict(list)
-    for number, row in enumerate(rebalances):
+    for number, row in enumerate(history.rebalances):
         for member_id in row.trigger_member_ids or ():
             by_member[member_id].append(number)
-    claims: list[tuple[Episode, list[int]]] = []
-    for episode in episodes:
-        members = episode.members
-        if members is not None and not members:
-            continue
-        first = bisect_left(began, episode.first_seen - history.limits.cost_before)
-        last = bisect_right(began, episode.last_seen + history.limits.cost_after)
-        slowed = episode.facts.get("rebalances")
-        if slowed is not None:
-            numbers = [number for number in range(first, last) if rebalances[number].began_offset in slowed]
-        elif members is None:
-            numbers = list(range(first, last))
-        else:
-            found = {number for each in members for number in by_member.get(each, ()) if first <= number < last}
-            numbers = sorted(found)
-        claims.append((episode, numbers))
-    counts = Counter(number for _, numbers in claims for number in numbers)
-    for episode, numbers in claims:
-        rows = [rebalances[number] for number in numbers]
-        episode.rebalances_shared = sum(counts[number] > 1 for number in numbers)
-        _add(episode, rows, history)
+    began = [row.began_at for row in history.rebalances]
+    claims = [
+        (episode, list(_parts(episode, by_member, began, history)))
+        for episode in episodes
+        if episode.members is None or episode.members
+    ]
+    counts = Counter(part.number for _, parts in claims for part in parts)
+    for episode, parts in claims:
+        episode.rebalances_shared = sum(counts[part.number] > 1 for part in parts)
+        _add(episode, parts, history)
     return claims
 
 
-def add_bill(claims: Iterable[tuple[Episode, list[int]]], history: GroupHistory) -> None:
-    """Fill `lost_ms`: each rebalance counts in one episode, so that the sum is what the group lost.
+def _parts(
+    episode: Episode, by_member: Mapping[str, Sequence[int]], began: Sequence[int], history: GroupHistory
+) -> Iterator[_Part]:
+    """Yield what an episode claims of rebalances, in their order."""
+    begin, end = episode.first_seen - _COST_BEFORE, episode.last_seen + _COST_AFTER
+    # Of those that began before, only the last one may go on.
+    first, last = max(0, bisect_left(began, begin) - 1), bisect_right(began, end)
+    members, slowed = episode.members, episode.facts.get("rebalances")
+    numbers: Iterable[int] = range(first, last)
+    if slowed is not None:
+        numbers = (number for number in numbers if history.rebalances[number].began_offset in slowed)
+    elif members is not None:
+        numbers = sorted({number for each in members for number in by_member.get(each, ()) if first <= number < last})
+    for number in numbers:
+        row = history.rebalances[number]
+        ended_at = history.captured_at if row.ended_at is None else row.ended_at
+        if row.began_at >= begin or ended_at > begin:
+            is_whole = row.began_at >= begin and ended_at <= end
+            yield _Part(number, max(begin, row.began_at), min(end, ended_at), is_whole)
+
+
+def _unowned_ms(part: _Part, history: GroupHistory) -> int | None:
+    """Return the time that partitions had no owner; None where the log does not show that of its rebalance.
+
+    Of a part, only what handovers show is known.
+    """
+    unowned_ms = history.rebalances[part.number].unowned_ms
+    if unowned_ms is None or part.is_whole:
+        return unowned_ms
+    return min(unowned_ms, history.unowned_ms(part.begin, part.end))
+
+
+def add_bill(claims: Iterable[Claim], history: GroupHistory) -> None:
+    """Fill `lost_ms`: each moment of a rebalance counts in one episode, so that the sum is what the group lost.
 
     That is one that people are shown, rather than one that another explains, or that is no alarm; of several, the one
     with the fewest rebalances, which is about a subject rather than about all.
     """
-    billed: set[int] = set()
-    for episode, numbers in sorted(claims, key=_before_others):
-        own = [number for number in numbers if number not in billed]
-        billed.update(own)
+    billed: dict[int, list[_Part]] = defaultdict(list)
+    for episode, parts in sorted(claims, key=_before_others):
+        lost_ms = 0
+        for part in parts:
+            others = billed[part.number]
+            lost_ms += max(
+                0, (_unowned_ms(part, history) or 0) - sum(_shared_ms(part, each, history) for each in others)
+            )
+            billed[part.number] = _joined([*others, part])
         if episode.lost_ms is not None:
-            episode.lost_ms = _total(history.rebalances[number].unowned_ms for number in own) or 0
+            episode.lost_ms = lost_ms
 
 
-def _before_others(claim: tuple[Episode, list[int]]) -> tuple[bool, bool, int, int, str]:
-    episode, numbers = claim
+def _shared_ms(part: _Part, other: _Part, history: GroupHistory) -> int:
+    """Return what two parts of a rebalance have in common."""
+    if part.is_whole or other.is_whole:
+        return _unowned_ms(part if other.is_whole else other, history) or 0
+    common = _Part(part.number, max(part.begin, other.begin), min(part.end, other.end))
+    return 0 if common.begin >= common.end else _unowned_ms(common, history) or 0
+
+
+def _joined(parts: Iterable[_Part]) -> list[_Part]:
+    """Return parts of a rebalance as parts that do not overlap."""
+    found: list[_Part] = []
+    for part in sorted(parts, key=lambda each: each.begin):
+        if found and part.begin <= found[-1].end:
+            last = found[-1]
+            found[-1] = last._replace(end=max(last.end, part.end), is_whole=last.is_whole or part.is_whole)
+        else:
+            found.append(part)
+    return found
+
+
+def _before_others(claim: Claim) -> tuple[bool, bool, int, int, str]:
+    episode, parts = claim
     is_explained, is_info = episode.explained_by is not None, episode.severity == INFO
-    return is_explained, is_info, len(numbers), episode.first_seen, episode.pattern
+    return is_explained, is_info, len(parts), episode.first_seen, episode.pattern
 
 
-def _add(episode: Episode, rows: Sequence[Any], history: GroupHistory) -> None:
+def _add(episode: Episode, parts: Sequence[_Part], history: GroupHistory) -> None:
     away_ms = _away_ms(episode, history)
+    rows = [history.rebalances[part.number] for part in parts]
     episode.rebalances = len(rows)
-    is_silent = episode.pattern in _STATIC and bool(episode.facts.get("is_classic")) and not rows
+    is_silent = bool(episode.facts.get("is_classic")) and not rows
     episode.epochs = sum(row.epochs for row in rows)
     episode.late_ms = None if is_silent else _total(row.late_ms for row in rows)
     episode.partitions_moved = None if is_silent else _total(row.partitions_moved for row in rows)
-    unowned = None if is_silent else _total(row.unowned_ms for row in rows)
+    unowned = None if is_silent else _total(_unowned_ms(part, history) for part in parts)
     episode.unowned_ms = away_ms if unowned is None else unowned + (away_ms or 0)
     episode.away_ms, episode.lost_ms = away_ms, unowned
     duration = episode.last_seen - episode.first_seen
@@ -100,9 +160,9 @@ def _add(episode: Episode, rows: Sequence[Any], history: GroupHistory) -> None:
 
 def _away_ms(episode: Episode, history: GroupHistory) -> int | None:
     """Return the time of partitions whose static member was away: that is in no rebalance."""
-    if episode.pattern not in _STATIC or not episode.members or episode.facts.get("is_classic"):
+    if not episode.members or episode.facts.get("is_classic") is not False:  # not of a static member
         return None
-    until = episode.last_seen + history.limits.cost_after
+    until = episode.last_seen + _COST_AFTER
     return _total(
         wanted_ms
         for member_id in episode.members

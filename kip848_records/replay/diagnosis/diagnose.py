@@ -5,42 +5,30 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.diagnosis.changed_limits import limits_of
-from kip848_records.replay.diagnosis.coordinator_silent import coordinator_silent
 from kip848_records.replay.diagnosis.cost import add_bill, add_costs
-from kip848_records.replay.diagnosis.everybody_left import everybody_left
-from kip848_records.replay.diagnosis.flips import assignor_flip, flapping_topics
 from kip848_records.replay.diagnosis.group_history import GroupHistory
-from kip848_records.replay.diagnosis.job import job_episode, jobs
-from kip848_records.replay.diagnosis.leaves_and_returns import leaves_and_returns
+from kip848_records.replay.diagnosis.limits import MINUTE, AllSettings
 from kip848_records.replay.diagnosis.outline import outline
+from kip848_records.replay.diagnosis.patterns import PATTERNS
 from kip848_records.replay.diagnosis.precedence import explain
-from kip848_records.replay.diagnosis.restart_loop import restart_loops
-from kip848_records.replay.diagnosis.rolling_restart import rolling_restart, rollouts
-from kip848_records.replay.diagnosis.sentences import words
-from kip848_records.replay.diagnosis.severity import severity
-from kip848_records.replay.diagnosis.slow_by_habit import slow_by_habit
-from kip848_records.replay.diagnosis.static_members import static_member_flaps
-from kip848_records.replay.diagnosis.storm import storms
+from kip848_records.replay.diagnosis.severity import BY_COST, ERROR, WARNING, WHILE_PRESENT
 from kip848_records.replay.diagnosis.storm_across import PATTERN as ACROSS
 from kip848_records.replay.diagnosis.storm_across import Begin, Outline, storms_across
-from kip848_records.replay.diagnosis.task_restarts import task_restarts
-from kip848_records.replay.diagnosis.two_applications import two_applications
-from kip848_records.replay.diagnosis.without_partitions import without_partitions
-from kip848_records.replay.rows import Diagnosis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
     from kip848_records.replay.diagnosis.episodes import Episode
+    from kip848_records.replay.diagnosis.limits import Limits
     from kip848_records.replay.diagnosis.observed import ObservedRows
     from kip848_records.replay.diagnosis.storm_across import GroupKey
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.inputs import ReplayInputs
     from kip848_records.replay.rows import Row
 
-_MADE: Final = frozenset({"group_id", "partition", "subject", "is_present", "sentence", "next_step"})
-_OF_EPISODE: Final = tuple(name for name in Diagnosis._fields if name not in _MADE)
+_CUT_HISTORY: Final = 10 * MINUTE
+"""A trouble that began so soon after the history's begin may have begun before it."""
 
 
 def diagnoses(context: Context, inputs: ReplayInputs, observed: ObservedRows) -> Iterator[Row]:
@@ -58,23 +46,8 @@ def diagnoses(context: Context, inputs: ReplayInputs, observed: ObservedRows) ->
         newest_at=max(inputs.newest.values(), default=None),
     )
     for episode in episodes_of(history):
-        yield row_of(episode, context.group_id, context.partition)
+        yield episode.row(context.group_id, context.partition)
     yield outline(history, context.group_id)
-
-
-def row_of(episode: Episode, group_id: str | None, partition: int | None) -> Row:
-    """Return the row of an episode."""
-    sentence, next_step = words(episode)
-    values = {name: getattr(episode, name) for name in _OF_EPISODE}
-    return Diagnosis(
-        **values,
-        group_id=group_id,
-        partition=partition,
-        subject=tuple(episode.subject),
-        is_present=episode.is_present,
-        sentence=sentence,
-        next_step=next_step,
-    )
 
 
 def across_groups(
@@ -82,7 +55,7 @@ def across_groups(
 ) -> Iterator[Row]:
     """Yield the rows of `diagnosis` of many groups together, from the outlines of all groups."""
     limits = limits_of(changes, None)
-    if ACROSS in limits.off:
+    if ACROSS.name in limits.off:
         return
     groups: dict[GroupKey, Outline] = {}
     begins: list[Begin] = []
@@ -92,7 +65,7 @@ def across_groups(
         groups[key] = Outline(row.partition, row.run_begins, row.run_ends, hosts, topics)
         begins += [Begin(at, key, frozenset(hosts), by_topics) for at, _, hosts, by_topics in row.begins]
     for episode in storms_across(groups, begins, limits, captured_at):
-        yield row_of(episode, None, None)
+        yield episode.row(None, None)
 
 
 def episodes_of(history: GroupHistory) -> list[Episode]:
@@ -100,34 +73,26 @@ def episodes_of(history: GroupHistory) -> list[Episode]:
 
     What a pattern that is switched off costs and explains is still its own: no other pattern tells it.
     """
-    timetables = jobs(history)
-    exchanges = rollouts(history)
-    exchanged = frozenset(stay for rollout in exchanges for stay in rollout.gone)
-    loops = [
-        *restart_loops(history, timetables),
-        *leaves_and_returns(history),
-        *static_member_flaps(history, exchanged),
-    ]
-    episodes = [
-        *loops,
-        *storms(history, loops, exchanges),
-        *map(rolling_restart, exchanges),
-        *(job_episode(job, history) for job in timetables),
-        *everybody_left(history, timetables),
-        *without_partitions(history),
-        *slow_by_habit(history),
-        *coordinator_silent(history),
-        *flapping_topics(history),
-        *assignor_flip(history),
-        *two_applications(history),
-        *task_restarts(history, exchanges),
-    ]
+    episodes = history.found = []
+    for pattern in PATTERNS.values():
+        if pattern.find is not None:
+            episodes.extend(list(pattern.find(history)))
     claims = add_costs(episodes, history)
     explain(episodes)
     since = history.known_since
     for episode in episodes:
         episode.kind = history.kind_at(episode.last_seen)
-        episode.severity = severity(episode, history.limits)
-        episode.at_least = since is not None and episode.first_seen - since < history.limits.cut_history
+        episode.severity = _severity(episode, history.limits)
+        episode.at_least = since is not None and episode.first_seen - since < _CUT_HISTORY
     add_bill(claims, history)
     return [episode for episode in episodes if episode.pattern not in history.limits.off]
+
+
+def _severity(episode: Episode, limits: Limits) -> str:
+    """Return the severity: a present episode is an error by what it costs; a past one is a warning at most."""
+    if episode.severity != WARNING or not episode.is_present:
+        return episode.severity
+    if episode.of.error == WHILE_PRESENT:
+        return ERROR
+    is_costly = episode.cost_share is not None and episode.cost_share >= limits[AllSettings.error_share]
+    return ERROR if is_costly and episode.of.error == BY_COST else WARNING

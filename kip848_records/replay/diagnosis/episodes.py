@@ -9,14 +9,23 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.kinds import CONSUMER
-from kip848_records.replay.diagnosis.limits import SECOND
+from kip848_records.replay.diagnosis.limits import SECOND, AllSettings
+from kip848_records.replay.rows import Diagnosis
+from kip848_records.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kip848_records.replay.diagnosis.limits import Limits
+    from kip848_records.replay.diagnosis.pattern import Pattern, Words
+    from kip848_records.replay.rows import Row
 
 _GAPS: Final = 10
+_MADE: Final = frozenset({"group_id", "partition", "sentence", "next_step"})
+_COLUMNS: Final = tuple(name for name in Diagnosis._fields if name not in _MADE)
+
+_CALM_GAPS: Final = 3
+"""An episode ends after so many times its usual gap: one that is missing is chance, three are not."""
 
 
 class Subject(NamedTuple):
@@ -124,8 +133,8 @@ def _silence(span: Span, tests: Sequence[Test], limits: Limits) -> int:
     gaps = [later.at - event.at for event, later in pairwise(last)]
     usual = median(gaps) if gaps else 0
     window = max(tests[number].window for number in span.held)
-    calm = max(tests[number].calm or limits.calm for number in span.held)
-    return int(min(max(calm, limits.calm_gaps * usual), max(window, calm)))
+    calm = max(tests[number].calm or limits[AllSettings.calm_seconds] for number in span.held)
+    return int(min(max(calm, _CALM_GAPS * usual), max(window, calm)))
 
 
 @dataclass(slots=True, eq=False)
@@ -136,8 +145,7 @@ class Episode:
     among those of its pattern and subject. `kind`: that of its group at its end, of `kinds.KINDS`.
     """
 
-    pattern: str
-    severity: str
+    of: Pattern
     subject: Subject
     count: int
     first_seen: int
@@ -164,15 +172,42 @@ class Episode:
     explained_by: str | None = None
     episode: int = 1
     kind: str = CONSUMER
+    severity: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.severity = self.severity or self.of.severity
+
+    @property
+    def pattern(self) -> str:
+        """The name of its pattern."""
+        return self.of.name
 
     @property
     def is_present(self) -> bool:
         """Whether it lasts at the capture."""
         return self.ended_at is None
 
+    @property
+    def words(self) -> Words:
+        """The sentence for an operator, and what to do."""
+        sentence, step = self.of.words(self)
+        return printable(sentence), printable(step)
 
-def of_span(pattern: str, severity: str, subject: Subject, span: Span, incarnation: int, **more: Any) -> Episode:  # noqa: ANN401
+    def row(self, group_id: str | None, partition: int | None) -> Row:
+        """Return its row of `diagnosis`."""
+        sentence, next_step = self.words
+        values = {name: getattr(self, name) for name in _COLUMNS}
+        return Diagnosis(
+            **values | {"subject": tuple(self.subject)},
+            group_id=group_id,
+            partition=partition,
+            sentence=sentence,
+            next_step=next_step,
+        )
+
+
+def of_span(pattern: Pattern, subject: Subject, span: Span, incarnation: int, **more: Any) -> Episode:  # noqa: ANN401
     """Return the episode of a span."""
     times = [event.at for event in span.events]
     gaps = [later - at for at, later in pairwise(times)]
@@ -185,7 +220,7 @@ def of_span(pattern: str, severity: str, subject: Subject, span: Span, incarnati
         "median_interval_ms": _interval(gaps),
         "evidence": some_offsets(event.offset for event in span.events),
     }
-    return Episode(pattern, severity, subject, incarnation=incarnation, **(fields | more))
+    return Episode(pattern, subject, incarnation=incarnation, **(fields | more))
 
 
 def _interval(gaps: Sequence[int]) -> int | None:

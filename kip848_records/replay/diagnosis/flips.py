@@ -3,50 +3,61 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from kip848_records.kinds import CONSUMER
-from kip848_records.replay.diagnosis.episodes import Episode, Event, Subject, Test, of_span, recognise
-from kip848_records.replay.diagnosis.severity import WARNING
+from kip848_records.kinds import CONNECT, CONSUMER, KINDS
+from kip848_records.replay.diagnosis.episodes import Episode, Event, Subject, of_span
+from kip848_records.replay.diagnosis.limits import DAY, HOUR, PatternSettings, counted, seconds
+from kip848_records.replay.diagnosis.pattern import Pattern
+from kip848_records.replay.diagnosis.phrases import some, tense, times, whom
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kip848_records.replay.diagnosis.group_history import GroupHistory
+    from kip848_records.replay.diagnosis.pattern import Words
 
-TOPICS: Final = "flapping_topics"
-ASSIGNOR: Final = "assignor_flip"
+_STRATEGY: Final = "partition.assignment.strategy"
 
 
-class _Value(NamedTuple):
-    at: int
-    offset: int
-    value: Any
+class TopicSettings(PatternSettings, pattern="flapping_topics"):
+    """The limits of `flapping_topics` that users may change."""
+
+    returns = counted(3, "returns", "A topic that is deleted and made again comes back once.")
+    within_seconds = seconds(3 * HOUR, "Once an hour is a habit of who creates the topics.")
+    calm_seconds = seconds(HOUR, "In place of the one of all patterns, as metadata ages for minutes.")
+
+
+class AssignorSettings(PatternSettings, pattern="assignor_flip"):
+    """The limits of `assignor_flip` that users may change."""
+
+    returns = counted(3, "returns", "A migration that is taken back, and tried again, has fewer.")
+    within_seconds = seconds(DAY, "The last member to join decides, in each deployment.")
 
 
 def flapping_topics(history: GroupHistory) -> Iterator[Episode]:
     """Yield the expressions whose topics come back, and the classic member whose topics do so most."""
-    by_regex: dict[str, list[_Value]] = defaultdict(list)
+    by_regex: dict[str, list[Event]] = defaultdict(list)
     for regex, row in history.rows.resolutions.items():
         if row.at is not None:
-            by_regex[regex].append(_Value(row.at, row.offset, row.topics))
+            by_regex[regex].append(Event(row.at, row.offset, row.topics))
     for regex, values in by_regex.items():
-        for span in _topic_spans(sorted(values, key=_offset), history):
+        for span in _topic_spans(sorted(values, key=lambda each: each.offset), history):
             yield _topics_episode(span, Subject(regex=regex, topics=_between(span)), history)
     at = {
         (row.incarnation, row.generation): (row.completed_at, row.offset)
         for row in history.generations
         if row.completed_at is not None
     }
-    by_member: dict[str, list[_Value]] = defaultdict(list)
+    by_member: dict[str, list[Event]] = defaultdict(list)
     for member_id, row in history.rows.subscriptions.items():
         found = None if row.generation is None else at.get(row.generation)
         if found is not None:
-            by_member[member_id].append(_Value(*found, row.topics))
+            by_member[member_id].append(Event(*found, row.topics))
     spans = [
         (span, member_id)
         for member_id, values in by_member.items()
-        for span in _topic_spans(sorted(values, key=_offset), history)
+        for span in _topic_spans(sorted(values, key=lambda each: each.offset), history)
     ]
     while spans:
         most, whose = max(spans, key=lambda each: len(each[0].events))
@@ -56,14 +67,14 @@ def flapping_topics(history: GroupHistory) -> Iterator[Episode]:
         spans = [each for each in spans if each[0].first_seen > most.last_seen or each[0].last_seen < most.first_seen]
 
 
-def _topic_spans(values: Iterable[_Value], history: GroupHistory) -> list[Any]:
-    limits = history.limits
-    test = Test(limits.topic_flaps, limits.topic_flaps_within, limits.topic_calm)
-    return recognise(returns(values), [test], limits, history.captured_at)
+def _topic_spans(values: Iterable[Event], history: GroupHistory) -> list[Any]:
+    return history.spans(
+        returns(values), TopicSettings.returns, TopicSettings.within_seconds, TopicSettings.calm_seconds
+    )
 
 
 def _topics_episode(span: Any, subject: Subject, history: GroupHistory) -> Episode:  # noqa: ANN401
-    return of_span(TOPICS, WARNING, subject, span, history.newest_incarnation, probable_cause="topics_come_and_go")
+    return of_span(TOPICS, subject, span, history.newest_incarnation, probable_cause="topics_come_and_go")
 
 
 def _between(span: Any) -> tuple[str, ...]:  # noqa: ANN401
@@ -73,10 +84,9 @@ def _between(span: Any) -> tuple[str, ...]:  # noqa: ANN401
 
 def assignor_flip(history: GroupHistory) -> Iterator[Episode]:
     """Yield the assignors, and the types of the group, that come back."""
-    limits = history.limits
     sources = {
         "classic": [
-            _Value(row.completed_at, row.offset, row.protocol)
+            Event(row.completed_at, row.offset, row.protocol)
             for row in history.generations
             if row.protocol is not None and row.completed_at is not None and row.cause != "emptied"
         ],
@@ -84,12 +94,10 @@ def assignor_flip(history: GroupHistory) -> Iterator[Episode]:
         "conversion": list(_types(history)),
     }
     for cause, values in sources.items():
-        test = Test(limits.assignor_flips, limits.assignor_flips_within)
-        for span in recognise(returns(values), [test], limits, history.captured_at):
+        for span in history.spans(returns(values), AssignorSettings.returns, AssignorSettings.within_seconds):
             names = sorted({str(each) for event in span.events for each in event.item})
             yield of_span(
                 ASSIGNOR,
-                WARNING,
                 Subject(what=", ".join(names)),
                 span,
                 history.newest_incarnation,
@@ -118,18 +126,18 @@ def _upgraded(history: GroupHistory, at: int) -> list[tuple[str, list[Subject]]]
 _ASKED: Final = {"server": _asked, "conversion": _upgraded}
 
 
-def returns(values: Iterable[_Value]) -> Iterator[Event]:
+def returns(values: Iterable[Event]) -> Iterator[Event]:
     """Yield an event for each value that is the one before the last one: A, B, A. Repetitions count as one."""
     before = last = None
     for each in values:
-        if last is not None and each.value == last:
+        if last is not None and each.item == last:
             continue
-        if last is not None and each.value == before:
-            yield Event(each.at, each.offset, (last, each.value))
-        before, last = last, each.value
+        if last is not None and each.item == before:
+            yield Event(each.at, each.offset, (last, each.item))
+        before, last = last, each.item
 
 
-def _votes(history: GroupHistory) -> Iterator[_Value]:
+def _votes(history: GroupHistory) -> Iterator[Event]:
     """Yield the server assignor with most votes, where it changes; a tie changes nothing."""
     steps = []
     for stay in history.stays:
@@ -144,14 +152,62 @@ def _votes(history: GroupHistory) -> Iterator[_Value]:
         votes[assignor] += by
         first = votes.most_common(2)
         if first[0][1] > 0 and (len(first) == 1 or first[0][1] > first[1][1]):
-            yield _Value(at, offset, first[0][0])
+            yield Event(at, offset, first[0][0])
 
 
-def _types(history: GroupHistory) -> Iterator[_Value]:
+def _types(history: GroupHistory) -> Iterator[Event]:
     for row in sorted(history.rows.migrations, key=lambda row: row.offset):
         if row.at is not None and row.direction in {"upgrade", "downgrade"}:
-            yield _Value(row.at, row.offset, row.to_type)
+            yield Event(row.at, row.offset, row.to_type)
 
 
-def _offset(value: _Value) -> int:
-    return value.offset
+def _flapping_topics_words(episode: Episode) -> Words:
+    """Return the words of `flapping_topics`."""
+    subject = episode.subject
+    member = next(iter(episode.facts.get("who", ())), None)
+    its = "a member" if member is None else whom(member, episode.kind)
+    what = f"the expression {subject.regex}" if subject.regex is not None else f"the pattern of {its}"
+    does = tense(episode, "come and go", "came and went")
+    topics = some(subject.topics or ())
+    sentence = f"Topics that match {what} {does}, {times(episode)}: {topics}. Each time the group rebalances."
+    return sentence, "Use a narrower pattern, and find out who creates and deletes the topics."
+
+
+def _assignor_flip_words(episode: Episode) -> Words:
+    """Return the words of `assignor_flip`."""
+    is_connect = episode.kind == CONNECT
+    what = {
+        "classic": "The protocol of the Connect cluster" if is_connect else "The assignor of the classic group",
+        "server": "The assignor that most members ask for",
+        "conversion": "The type of the group",
+    }[episode.probable_cause or "classic"]
+    does = tense(episode, "changes back and forth", "changed back and forth")
+    names = episode.subject.what
+    members = f"{KINDS[episode.kind].member}s"
+    sentence = f"{what} {does}, {times(episode)}, between {names}: the {members} are configured in different ways."
+    asked = [
+        f"{value} by {some(list(dict.fromkeys(whom(each, episode.kind) for each in who)))}"
+        for value, who in episode.facts.get("by", ())
+    ]
+    if asked:
+        sentence += f" Last asked for: {'; '.join(asked)}."
+    setting = {"server": "group.remote.assignor", "conversion": "group.protocol"}
+    same = setting.get(episode.probable_cause or "", "connect.protocol" if is_connect else _STRATEGY)
+    return sentence, f"Give all {members} the same {same}; finish the deployment that changes it, or take it back."
+
+
+TOPICS: Final = Pattern(
+    "flapping_topics",
+    _flapping_topics_words,
+    "The topics of a subscription come back to what they were `returns` times within "
+    "`within_seconds`; it is over after `calm_seconds`.",
+    find=flapping_topics,
+    limits=TopicSettings.by_name,
+)
+ASSIGNOR: Final = Pattern(
+    "assignor_flip",
+    _assignor_flip_words,
+    "The assignor, or the protocol of the group, comes back to what it was `returns` times within `within_seconds`.",
+    find=assignor_flip,
+    limits=AssignorSettings.by_name,
+)

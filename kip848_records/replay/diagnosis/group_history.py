@@ -5,25 +5,30 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from functools import cached_property
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import accumulate, groupby, pairwise
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from kip848_records.kinds import CONNECT, CONSUMER
 from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE
+from kip848_records.replay.diagnosis.episodes import Test, recognise
+from kip848_records.replay.diagnosis.intervals import Interval, bridged
+from kip848_records.replay.diagnosis.limits import MINUTE, SECOND
 from kip848_records.replay.diagnosis.stays import Members, Stay, begun_at, stays_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from kip848_records.replay.diagnosis.limits import Limits
+    from kip848_records.replay.diagnosis.episodes import Episode, Event, Span
+    from kip848_records.replay.diagnosis.limits import Limit, Limits
     from kip848_records.replay.diagnosis.observed import Generation, ObservedRows, Rebalance
 
+_BRIDGE: Final = 5 * SECOND
+"""A run goes on over a pause so short: the last process was replaced."""
+_OLD_COPY: Final = 2 * MINUTE
+"""A busy log has a record in each partition more often."""
 
-class Run(NamedTuple):
-    """A time in which a group had members (ms); `ended_at`: None if it lasts."""
 
-    began_at: int
-    ended_at: int | None
+T = TypeVar("T")
 
 
 class GroupHistory:
@@ -52,12 +57,21 @@ class GroupHistory:
         self.partition = partition
         self.partition_last_at = partition_last_at
         self.newest_at = newest_at
+        self.found: list[Episode] = []
+        """The episodes of the patterns that were looked for so far."""
         self._at_once: dict[Any, int] = {}
+        self._found_by: dict[Callable[[GroupHistory], Any], Any] = {}
+
+    def once(self, find: Callable[[GroupHistory], T]) -> T:
+        """Return what a function finds in this history, such as the timetables; it looks once."""
+        if find not in self._found_by:
+            self._found_by[find] = find(self)
+        return cast("T", self._found_by[find])
 
     @cached_property
     def stays(self) -> list[Stay]:
         """All stays by their begin."""
-        return stays_of(self.rows.stays, self.limits)
+        return stays_of(self.rows.stays)
 
     @cached_property
     def begin(self) -> int:
@@ -112,11 +126,6 @@ class GroupHistory:
         return Members(self.stays, self.begin)
 
     @cached_property
-    def old_members(self) -> Members:
-        """How many members there were that stayed for longer than a leaking process."""
-        return Members(self.stays, self.begin, age=self.limits.leaking_stay)
-
-    @cached_property
     def rebalances(self) -> list[Rebalance]:
         """The rebalances that have a beginning, in their order."""
         return sorted(self.rows.rebalances, key=lambda row: row[:2])
@@ -130,6 +139,15 @@ class GroupHistory:
     def is_connect(self) -> bool:
         """Whether the members are workers of Kafka Connect."""
         return any(row.protocol_type == CONNECT_PROTOCOL_TYPE for row in self.rows.generations)
+
+    def undecoded_since(self, at: int) -> str | None:
+        """Return why the data of a known assignor was not decoded in a generation after a time (ms); None: it was."""
+        if self.rows.undecoded is None:
+            return None
+        place, reason = self.rows.undecoded
+        times = (row.completed_at for row in self.generations if (row.incarnation, row.generation) == place)
+        last = next(times, None)
+        return reason if last is not None and last >= at else None
 
     def kind_at(self, at: int) -> str:
         """Return the kind of the group at a time (ms), of `kinds.KINDS`; before the first known type, that one."""
@@ -147,26 +165,17 @@ class GroupHistory:
         return [next(same) for _, same in groupby(known, key=lambda each: each[1])]
 
     @cached_property
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[Interval]:
         """The times in which the group had members."""
-        bridge = self.limits.bridge
-        runs: list[Run] = []
-        begin = end = None
-        times = [
-            (begun_at(stay, self.begin), self.captured_at if stay.left_at is None else stay.left_at)
-            for stay in self.stays
-        ]
-        for joined, gone in sorted(times):
-            left = max(joined, gone)  # two clocks may disagree
-            if begin is not None and end is not None and joined <= end + bridge:
-                end = max(end, left)
-                continue
-            if begin is not None:
-                runs.append(Run(begin, end))
-            begin, end = joined, left
-        if begin is not None:
-            is_present = self.members.counts and self.members.counts[-1] > 0
-            runs.append(Run(begin, None if is_present else end))
+        times = sorted(
+            (begun_at(each, self.begin), self.captured_at if each.left_at is None else each.left_at)
+            for each in self.stays
+        )
+        runs = bridged(
+            (Interval(joined, max(joined, gone)) for joined, gone in times), _BRIDGE + 1
+        )  # two clocks may disagree
+        if runs and self.members.counts and self.members.counts[-1] > 0:
+            runs[-1] = runs[-1]._replace(end=None)
         return runs
 
     def empty_ms(self, begin: int, end: int) -> int | None:
@@ -177,7 +186,7 @@ class GroupHistory:
             end
             - begin
             - sum(
-                max(0, min(end, self.captured_at if run.ended_at is None else run.ended_at) - max(begin, run.began_at))
+                max(0, min(end, self.captured_at if run.end is None else run.end) - max(begin, run.begin))
                 for run in self.runs
             )
         )
@@ -186,9 +195,31 @@ class GroupHistory:
     def gaps_of(self) -> dict[str, list[tuple[int, int]]]:
         """When partitions began to have no owner, and the wanted ms, by the member that had them."""
         found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for (member_id, released_at), wanted_ms in self.rows.gaps.items():
-            found[member_id].append((released_at, wanted_ms))
+        for (member_id, released_at, _), gap in self.rows.gaps.items():
+            if gap.wanted_ms:
+                found[member_id].append((released_at, gap.wanted_ms))
         return found
+
+    def unowned_ms(self, begin: int, end: int) -> int:
+        """Return the time (ms) that partitions were without an owner between two times, of all partitions together."""
+        return max(0, self._unowned_until(end) - self._unowned_until(begin))
+
+    def _unowned_until(self, at: int) -> int:
+        times, counts, sums = self._unowned
+        place = bisect_right(times, at) - 1
+        return 0 if place < 0 else sums[place] + counts[place] * (at - times[place])
+
+    @cached_property
+    def _unowned(self) -> tuple[list[int], list[int], list[int]]:
+        """Return times, how many partitions had no owner from each on, and the time lost up to it."""
+        steps: dict[int, int] = defaultdict(int)
+        for (_, begin, end), gap in self.rows.gaps.items():
+            steps[begin] += gap.lost
+            steps[end] -= gap.lost
+        times = sorted(steps)
+        counts = list(accumulate(steps[at] for at in times))
+        spent = (count * (later - at) for (at, later), count in zip(pairwise(times), counts, strict=False))
+        return times, counts, list(accumulate(spent, initial=0))
 
     @cached_property
     def _sizes(self) -> tuple[list[int], list[int]]:
@@ -207,7 +238,18 @@ class GroupHistory:
         Files of a broker that follows may be days behind; a partition whose groups do nothing looks the same.
         """
         last, newest = self.partition_last_at, self.newest_at
-        return last is not None and newest is not None and last <= at and newest - last > self.limits.old_copy
+        return last is not None and newest is not None and last <= at and newest - last > _OLD_COPY
+
+    def last_stay(self, member_id: str | None) -> Stay | None:
+        """Return the newest stay of a member id."""
+        return next((stay for stay in reversed(self.stays) if stay.member_id == member_id), None)
+
+    def spans(
+        self, events: Iterable[Event], needed: Limit[int], within: Limit[int], calm: Limit[int] | None = None
+    ) -> list[Span]:
+        """Return the times in which an event recurs: as often as one limit says, within the time of another."""
+        test = Test(self.limits[needed], self.limits[within], None if calm is None else self.limits[calm])
+        return recognise(events, [test], self.limits, self.captured_at)
 
     @property
     def newest_incarnation(self) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+_T = TypeVar("_T")
 
 
 class Interval(NamedTuple):
@@ -23,7 +25,8 @@ def bridged(intervals: Iterable[Interval], pause: int) -> list[Interval]:
         last = found[-1] if found else None
         if last is not None and (last.end is None or each.begin - last.end < pause):
             end = None if last.end is None or each.end is None else max(last.end, each.end)
-            found[-1] = last._replace(end=end)
+            if end != last.end:
+                found[-1] = last._replace(end=end)
         else:
             found.append(each)
     return found
@@ -32,3 +35,15 @@ def bridged(intervals: Iterable[Interval], pause: int) -> list[Interval]:
 def long_ones(intervals: Iterable[Interval], length: int, captured_at: int) -> Iterator[Interval]:
     """Yield the intervals that last for so many ms."""
     return (each for each in intervals if (captured_at if each.end is None else each.end) - each.begin >= length)
+
+
+def together(items: Iterable[_T], goes_on: Callable[[list[_T], _T], bool]) -> Iterator[list[_T]]:
+    """Yield sorted items that belong together: each goes on what came before it."""
+    found: list[_T] = []
+    for each in items:
+        if found and not goes_on(found, each):
+            yield found
+            found = []
+        found.append(each)
+    if found:
+        yield found

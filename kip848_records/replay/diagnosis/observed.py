@@ -20,6 +20,8 @@ REMEMBERED: Final = 100_000
 
 _TOPICS_OF_A_ROW: Final = 10
 """So many topics of a set take as much memory as a row."""
+_UNITS: Final = 20
+"""So many partitions and topics of a member are named, and compared with those of the round before."""
 _SHARED: Final = 16
 """Sets of topics that are compared with new ones: more than members of a group have at a time, or change between."""
 
@@ -59,7 +61,11 @@ class Resolution(NamedTuple):
 
 
 class Generation(NamedTuple):
-    """What the patterns read of a row of `classic_generation`."""
+    """What the patterns read of a row of `classic_generation`.
+
+    `unapplied`: member ids with the units that they kept and those that they lacked, as the column has them.
+    `warm_ups`: member ids with the tasks of which they warm up a copy.
+    """
 
     offset: int
     incarnation: int
@@ -72,6 +78,42 @@ class Generation(NamedTuple):
     ended_at: int | None
     units: int | None
     history: str
+    unapplied: Any = ()
+    leader: str | None = None
+    error: int | None = None
+    next_rebalance_at: int | None = None
+    warm_ups: Any = None
+
+
+class ConfigRead(NamedTuple):
+    """Up to which offset a Connect worker had read its configuration, and which one the leader wanted.
+
+    `begin`, `end`: the first and the last generation in which it was so, by incarnation and number.
+    """
+
+    url: str | None
+    read: int
+    wanted: int | None
+    begin: tuple[int, int]
+    end: tuple[int, int]
+
+
+class ConfigBack(NamedTuple):
+    """A generation, by incarnation and number, in which the offset of the leader's configuration went back."""
+
+    place: tuple[int, int]
+    before: int
+    now: int
+
+
+class ShareState(NamedTuple):
+    """What the patterns read of a row of `share_partition_state`."""
+
+    topic: str
+    state: str
+    from_at: int
+    to_at: int | None
+    from_offset: int
 
 
 class Owned(NamedTuple):
@@ -88,6 +130,17 @@ class Owned(NamedTuple):
     is_idle: bool
     settled_from: Any
     settled_to: Any
+
+
+class Gap(NamedTuple):
+    """Partitions or tasks that had no owner from one moment to another.
+
+    `lost`: how many of them were meant for some member, so that it is a loss; `wanted_ms`: the sum of the times in
+    which they were.
+    """
+
+    lost: int
+    wanted_ms: int
 
 
 _T = TypeVar("_T")
@@ -136,14 +189,23 @@ class ObservedRows:
         self.migrations: deque[Any] = deque(maxlen=REMEMBERED)
         self.sizes: deque[tuple[int, int]] = deque(maxlen=REMEMBERED)
         self.task_moves: deque[Any] = deque(maxlen=REMEMBERED)
+        self.share_states: deque[ShareState] = deque(maxlen=REMEMBERED)
         self.owned: _Changes[Owned] = _Changes()
         self.resolutions: _Changes[Resolution] = _Changes()
         self.subscriptions: _Changes[Resolution] = _Changes()
         self._shared: dict[frozenset[str], frozenset[str]] = {}
+        self.config_reads: _Changes[ConfigRead] = _Changes()
+        self.config_backs: deque[ConfigBack] = deque(maxlen=REMEMBERED)
+        self._config_offset: int | None = None
+        self.urls: dict[str, str] = {}
+        """What instances of Schema Registry announce, by member id."""
+        self.undecoded: tuple[tuple[int, int], str] | None = None
+        """The last generation, by incarnation and number, in which the data of a known assignor did not decode."""
         self.unsettled: list[Any] = []
         """The open states of members, at the end of the log."""
-        self.gaps: dict[tuple[str, int], int] = {}
-        """The wanted ms of gaps, by the member that had the partitions, and when it released them."""
+        self.gaps: dict[tuple[str, int, int], Gap] = {}
+        """By the member that had the partitions or tasks, when it released them, and when they were without an owner
+        no more, or the log ended."""
         self.state: Any = None
         """The row of `group_state`."""
         self.lost_until: int | None = None
@@ -175,20 +237,51 @@ class ObservedRows:
             self.sizes.append((at, size))
 
     def _generation(self, row: Row) -> None:
-        self.generations.append(Generation._make(getattr(row, name) for name in Generation._fields))
+        new = Generation._make(getattr(row, name) for name in Generation._fields)
+        unapplied = _first_units(row.unapplied or ())
+        if self.generations and self.generations[-1].unapplied == unapplied:
+            unapplied = self.generations[-1].unapplied  # a loop has the same in each round: it is remembered once
+        warm_ups = None if row.warm_ups is None else tuple(row.warm_ups)
+        if self.generations and self.generations[-1].warm_ups == warm_ups:
+            warm_ups = self.generations[-1].warm_ups
+        self.generations.append(new._replace(unapplied=unapplied, warm_ups=warm_ups))
+        if not row.members:
+            self._config_offset = None  # all workers may come back with another configuration
         if row.completed_at is not None and row.units:
-            self._size(row.completed_at, row.units)
+            self._size(row.completed_at, row.units + (row.unassigned or 0))
 
     def _classic_member(self, row: Row) -> None:
         place = row.incarnation, row.generation
+        if row.undecoded is not None:
+            self.undecoded = place, row.undecoded
+        if row.url is not None:
+            self.urls[row.member_id] = row.url
+            if len(self.urls) > REMEMBERED:
+                del self.urls[next(iter(self.urls))]
         if row.topics is not None:
             topics = frozenset(row.topics)
             before = self.subscriptions.last.get(row.member_id)
             if before is None or before.topics != topics:
                 self.subscriptions.add(row.member_id, self._resolved(0, None, place, topics))
         if row.assigned is not None and row.topics is not None:
-            is_idle = not any(partitions for _, partitions in map(_fields, row.assigned))
+            is_idle = not row.standby_tasks and not any(partitions for _, partitions in map(_fields, row.assigned))
             self._owned(Owned(row.member_id, 0, place, place, is_idle, place, place))
+
+    def _worker(self, row: Row) -> None:
+        place = row.incarnation, row.generation
+        if row.error == 0 and row.config_offset is not None:
+            before = self._config_offset
+            if before is not None and row.config_offset < before:
+                self.config_backs.append(ConfigBack(place, before, row.config_offset))
+            self._config_offset = row.config_offset
+        if row.worker_config_offset is None:
+            return
+        new = ConfigRead(row.worker_url, row.worker_config_offset, row.config_offset, place, place)
+        last = self.config_reads.last.get(row.member_id)
+        if last is None or last[:3] != new[:3] or last.begin[0] != place[0]:
+            self.config_reads.add(row.member_id, new)
+        else:
+            self.config_reads.last[row.member_id] = last._replace(end=place)
 
     def _member_state(self, row: Row) -> None:
         if row.to_at is None:
@@ -213,10 +306,15 @@ class ObservedRows:
         )
 
     def _gap(self, row: Row) -> None:
-        if row.wanted_ms and row.from_member is not None and row.released_at is not None:
-            key = row.from_member, row.released_at
-            if key in self.gaps or len(self.gaps) < REMEMBERED:
-                self.gaps[key] = self.gaps.get(key, 0) + row.wanted_ms
+        if not row.unowned_ms or row.from_member is None or row.released_at is None:
+            return
+        key = row.from_member, row.released_at, row.released_at + row.unowned_ms
+        lost, wanted_ms = self.gaps.get(key, (0, 0))
+        lost, wanted_ms = lost + (row.wanted is not False), wanted_ms + (row.wanted_ms or 0)
+        if lost or wanted_ms:
+            self.gaps[key] = Gap(lost, wanted_ms)
+            if len(self.gaps) > REMEMBERED:
+                del self.gaps[next(iter(self.gaps))]
 
     def _resolution(self, row: Row) -> None:
         topics = frozenset(row.topics or ())
@@ -240,11 +338,25 @@ class ObservedRows:
         self.migrations.append(row)
 
     def _task(self, row: Row) -> None:
+        self._gap(row)
         if row.connector is not None and row.from_member is not None and row.acquired_at is not None:
             self.task_moves.append((row.acquired_at, row.acquired_offset, row.connector, row.task, row.to_member))
 
+    def _share_state(self, row: Row) -> None:
+        if row.from_at is not None and row.history in SEEN:
+            name = row.topic or row.topic_id
+            self.share_states.append(ShareState(name, row.state, row.from_at, row.to_at, row.from_offset))
+
     def _group_state(self, row: Row) -> None:
         self.state = row
+
+
+def _first_units(unapplied: Any) -> tuple[Any, ...]:  # noqa: ANN401 - the column
+    """Return the column `unapplied` with the first units of each member only, for the comparison of rounds."""
+    return tuple(
+        (member_id, *(tuple((topic, tuple(numbers[:_UNITS])) for topic, numbers in units[:_UNITS]) for units in both))
+        for member_id, *both in unapplied
+    )
 
 
 def _fields(assigned: Any) -> tuple[Any, Any]:  # noqa: ANN401
@@ -265,11 +377,13 @@ _METHODS: Final[Mapping[str, Callable[[ObservedRows, Row], None]]] = {
     "epoch_timeline": ObservedRows._epoch,  # noqa: SLF001
     "classic_generation": ObservedRows._generation,  # noqa: SLF001
     "classic_member": ObservedRows._classic_member,  # noqa: SLF001
+    "connect_assignment": ObservedRows._worker,  # noqa: SLF001
     "member_state_timeline": ObservedRows._member_state,  # noqa: SLF001
     "partition_handover": ObservedRows._gap,  # noqa: SLF001
     "task_handover": ObservedRows._task,  # noqa: SLF001
     "regex_resolution": ObservedRows._resolution,  # noqa: SLF001
     "group_migration": ObservedRows._migration,  # noqa: SLF001
+    "share_partition_state": ObservedRows._share_state,  # noqa: SLF001
     "group_state": ObservedRows._group_state,  # noqa: SLF001
 }
 _KEEP: Final = {ROW_CLASSES[table]: method for table, method in _METHODS.items()}

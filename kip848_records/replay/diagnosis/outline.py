@@ -6,7 +6,8 @@ from bisect import bisect_right
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.replay.diagnosis.intervals import Interval, bridged
+from kip848_records.replay.diagnosis.intervals import bridged
+from kip848_records.replay.diagnosis.limits import HOUR, MINUTE
 from kip848_records.replay.rows import GroupOutline
 
 if TYPE_CHECKING:
@@ -18,6 +19,14 @@ _BY_TOPICS: Final = frozenset({"topic_metadata_changed", "subscription_changed",
 _EMPTIED: Final = "emptied"
 _MOST: Final = 1_000
 """Hosts, topics and runs of a group: more make no difference between it and others."""
+
+_ACROSS_RUN: Final = 10 * MINUTE
+"""A group that has just begun to have members rebalances for that."""
+_ACROSS_EMPTY: Final = 5 * MINUTE
+"""Members that are back so soon had not ended."""
+_ACROSS_CALM: Final = HOUR
+_ACROSS_OTHERS: Final = 6
+"""A group that rebalances so often in an hour has a trouble of its own."""
 
 
 def outline(history: GroupHistory, group_id: str) -> Row:
@@ -32,8 +41,8 @@ def outline(history: GroupHistory, group_id: str) -> Row:
         partition=history.partition,
         hosts=tuple(sorted(hosts)[:_MOST]),
         topics=tuple(sorted(topics)[:_MOST]),
-        run_begins=tuple(run.began_at for run in runs),
-        run_ends=tuple(run.ended_at for run in runs),
+        run_begins=tuple(run.begin for run in runs),
+        run_ends=tuple(run.end for run in runs),
         begins=tuple((row.began_at, row.began_offset, *_triggers(row, history)) for row in _counted(history)),
     )
     return row
@@ -44,16 +53,15 @@ def _counted(history: GroupHistory) -> list[Rebalance]:
 
     One that emptied the group counts if members are back soon, as after a network that was cut. Else its work was done.
     """
-    limits = history.limits
-    runs = bridged([Interval(run.began_at, run.ended_at) for run in history.runs], limits.across_empty)
+    runs = bridged(history.runs, _ACROSS_EMPTY)
     begins = [run.begin for run in runs]
     recent: deque[int] = deque()
     found = []
     for row in history.rebalances:
-        while recent and recent[0] < row.began_at - limits.across_calm:
+        while recent and recent[0] < row.began_at - _ACROSS_CALM:
             recent.popleft()
         place = bisect_right(begins, row.began_at) - 1
-        if place >= 0 and row.began_at - begins[place] >= limits.across_run and len(recent) < limits.across_others:
+        if place >= 0 and row.began_at - begins[place] >= _ACROSS_RUN and len(recent) < _ACROSS_OTHERS:
             end = runs[place].end
             is_over = row.outcome == _EMPTIED and end is not None and end <= (row.ended_at or row.began_at)
             if not is_over:

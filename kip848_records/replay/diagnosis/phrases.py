@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kip848_records.kinds import KINDS
 from kip848_records.text import duration_text
 from kip848_records.times import utc, utc_text
 
@@ -12,28 +13,25 @@ if TYPE_CHECKING:
 
     from kip848_records.replay.diagnosis.episodes import Episode, Subject
 
-    Words = tuple[str, str]
-    """A sentence, and the next step."""
-
 
 _NAMED: Final = 5
 
 
-def whom(subject: Subject) -> str:
-    """Return the name of a subject, as an operator knows it."""
+def whom(subject: Subject, kind: str) -> str:
+    """Return the name of a member of a group of a kind, as an operator knows it."""
     host = "" if subject.client_host is None else f" @ {subject.client_host.removeprefix('/')}"
     name = f"{subject.client_id or 'a client without client.id'}{host}"
     if subject.instance_id is not None:
         return f"instance id {subject.instance_id} ({name})"
     if (subject.members_of_that_name or 0) > 1:
         named = f"named {name}" if subject.client_id else f"without client.id{host}"
-        return f"one of {subject.members_of_that_name} members {named}"
+        return f"one of {subject.members_of_that_name} {KINDS[kind].member}s {named}"
     return name
 
 
-def who(subject: Subject) -> str:
-    """Return the name of a subject at the start of a sentence: a client id stays as it is."""
-    name = whom(subject)
+def who(episode: Episode) -> str:
+    """Return the name of an episode's subject at the start of a sentence: a client id stays as it is."""
+    subject, name = episode.subject, whom(episode.subject, episode.kind)
     return name if subject.client_id and name.startswith(subject.client_id) else name[0].upper() + name[1:]
 
 
@@ -62,6 +60,11 @@ def times(episode: Episode) -> str:
 def interval(episode: Episode) -> str:
     """Return the usual time from one event to the next."""
     return duration_text(episode.median_interval_ms)
+
+
+def first_time(episode: Episode) -> str:
+    """Return the time of the first event."""
+    return utc_text(utc(episode.first_seen))
 
 
 def last_time(episode: Episode) -> str:

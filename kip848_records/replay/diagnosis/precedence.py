@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
-
-from kip848_records.replay.diagnosis.storm import LOOPS, REJOINED
-from kip848_records.replay.diagnosis.storm import PATTERN as STORM
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kip848_records.replay.diagnosis.episodes import Episode
-
-_EXPLAINED_BY: Final = {
-    **dict.fromkeys(LOOPS, (STORM,)),
-    "restart_loop": (STORM, "assignor_flip"),
-    "rolling_restart": (STORM,),
-    "task_restarts": (STORM, *sorted(LOOPS)),
-    STORM: ("assignor_flip", "flapping_topics"),
-    "slow_by_habit": tuple(sorted(LOOPS)),
-    "spares": ("two_applications",),
-}
 
 
 def explain(episodes: Sequence[Episode]) -> None:
@@ -33,7 +20,7 @@ def explain(episodes: Sequence[Episode]) -> None:
     for episode in sorted(episodes, key=lambda each: (each.first_seen, each.recognized_at)):
         counts[episode.pattern, episode.subject.names] += 1
         episode.episode = counts[episode.pattern, episode.subject.names]
-        for pattern in _EXPLAINED_BY.get(episode.pattern, ()):
+        for pattern in episode.of.explained_by:
             if any(_explains(other, episode) for other in by_pattern.get(pattern, ())):
                 episode.explained_by = pattern
                 break
@@ -44,12 +31,7 @@ def _explains(other: Episode, episode: Episode) -> bool:
         return False
     if episode.is_present and not other.is_present:  # what lasts would be shown nowhere
         return False
-    if episode.pattern == STORM and other.pattern == "flapping_topics":
-        return episode.probable_cause == REJOINED
-    if episode.pattern == "slow_by_habit":
-        mine, its = episode.subject, other.subject
-        return (mine.instance_id, mine.client_id, mine.client_host) == (its.instance_id, its.client_id, its.client_host)
-    return True
+    return episode.of.is_explained(other, episode)
 
 
 def _covers_half(other: Episode, episode: Episode) -> bool:

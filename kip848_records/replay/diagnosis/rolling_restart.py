@@ -6,7 +6,12 @@ from collections import Counter, deque
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
+from kip848_records.kinds import KINDS
 from kip848_records.replay.diagnosis.episodes import Episode, Subject, some_offsets
+from kip848_records.replay.diagnosis.job import jobs
+from kip848_records.replay.diagnosis.limits import HOUR, MINUTE, PatternSettings, seconds
+from kip848_records.replay.diagnosis.pattern import Pattern
+from kip848_records.replay.diagnosis.phrases import lasted, number
 from kip848_records.replay.diagnosis.severity import INFO
 
 if TYPE_CHECKING:
@@ -14,10 +19,31 @@ if TYPE_CHECKING:
 
     from kip848_records.replay.diagnosis.group_history import GroupHistory
     from kip848_records.replay.diagnosis.limits import Limits
+    from kip848_records.replay.diagnosis.pattern import Words
     from kip848_records.replay.diagnosis.stays import Stay
 
-PATTERN: Final = "rolling_restart"
 _JOIN, _LEAVE = 1, 0
+
+_ROLLOUT_RECENT: Final = 30 * MINUTE
+"""Of members of the last 30 min, others are older: surge and blue-green deployments start the new ones first."""
+_ROLLOUT_SHARE: Final = 0.8
+_ROLLOUT_SIZE_SHARE: Final = 0.2
+_ROLLOUT_NEWCOMERS_LEAVE: Final = 0.1
+_ROLLOUT_PAUSE_GAPS: Final = 3
+_ROLLOUT_LONGEST_PAUSE: Final = HOUR
+_ROLLOUT_EMPTY: Final = 5 * MINUTE
+_ROLLOUT_REPEATS: Final = 2
+"""A release is taken back, and comes again mended; members that are replaced without end have a storm."""
+
+
+class Settings(PatternSettings, pattern="rolling_restart"):
+    """The limits of `rolling_restart` that users may change."""
+
+    old_seconds = seconds(10 * MINUTE, "A rollout exchanges members that have been there for so long.")
+    pause_seconds = seconds(
+        20 * MINUTE,
+        "A rollout that waits for longer was given up. Three of its usual pauses, at most an hour, if that is longer.",
+    )
 
 
 class Rollout:
@@ -45,7 +71,7 @@ class Rollout:
         """Note a leave, with the members that are there behind it; return whether the rollout goes on."""
         if stay not in self.old:
             self._newcomers_left += 1
-            return self._newcomers_left <= self._limits.rollout_newcomers_leave * len(self.old)
+            return self._newcomers_left <= _ROLLOUT_NEWCOMERS_LEAVE * len(self.old)
         self.gone.append(stay)
         self._leaves.append(at)
         self._needed[stay.normalised] += 1
@@ -63,12 +89,12 @@ class Rollout:
 
     def _check(self, at: int, size: int) -> None:
         self.last_at = at
-        limits, wanted = self._limits, len(self.old)
+        wanted = len(self.old)
         if (
             self.completed_at is None
-            and len(self.gone) >= limits.rollout_share * wanted
+            and len(self.gone) >= _ROLLOUT_SHARE * wanted
             and self._matched >= len(self.gone)
-            and abs(size - wanted) <= max(1, limits.rollout_size_share * wanted)
+            and abs(size - wanted) <= max(1, _ROLLOUT_SIZE_SHARE * wanted)
         ):
             self.completed_at = at
 
@@ -80,11 +106,11 @@ class Rollout:
     def is_given_up(self, at: int) -> bool:
         """Return whether nothing came for too long."""
         limits = self._limits
-        if at - self.last_at <= limits.rollout_pause:
+        if at - self.last_at <= limits[Settings.pause_seconds]:
             return False
         gaps = [later - leave for leave, later in zip(self._leaves, self._leaves[1:], strict=False)]
         usual = median(gaps) if gaps else 0
-        pause = max(limits.rollout_pause, min(limits.rollout_pause_gaps * usual, limits.rollout_longest_pause))
+        pause = max(limits[Settings.pause_seconds], min(_ROLLOUT_PAUSE_GAPS * usual, _ROLLOUT_LONGEST_PAUSE))
         return at - self.last_at > pause
 
 
@@ -105,7 +131,7 @@ class _Watch:
         self._give_up(at)
         self._empty_since = None
         self._present[stay] = None
-        while self._recent and (self._recent[0].joined_at or 0) < at - self._limits.rollout_recent:
+        while self._recent and (self._recent[0].joined_at or 0) < at - _ROLLOUT_RECENT:
             self._recent.popleft()
         self._recent.append(stay)
         if self._rollout is not None:
@@ -135,16 +161,11 @@ class _Watch:
     def _repeated(self, stay: Stay, at: int) -> Rollout | None:
         """Return the rollout that takes the last one back: the members that are to leave have just come."""
         last, limits = self.found[-1] if self.found else None, self._limits
-        if last is None or at - last.last_at > limits.rollout_recent:
+        if last is None or at - last.last_at > _ROLLOUT_RECENT:
             self._repeats = 0
             return None
         old = [each for each in last.come if each in self._present]
-        if (
-            stay not in old
-            or not stay.has_ended
-            or len(old) < len(last.gone)
-            or self._repeats >= limits.rollout_repeats
-        ):
+        if stay not in old or not stay.has_ended or len(old) < len(last.gone) or self._repeats >= _ROLLOUT_REPEATS:
             return None
         self._repeats += 1
         new = set(old)
@@ -154,7 +175,7 @@ class _Watch:
 
     def _give_up(self, at: int) -> None:
         """Give up a rollout if nothing came for too long, or the group was Empty for too long."""
-        is_left_empty = self._empty_since is not None and at - self._empty_since > self._limits.rollout_empty
+        is_left_empty = self._empty_since is not None and at - self._empty_since > _ROLLOUT_EMPTY
         if self._rollout is not None and (is_left_empty or self._rollout.is_given_up(at)):
             self._rollout = None
 
@@ -169,7 +190,7 @@ class _Watch:
 
 
 def rollouts(history: GroupHistory) -> list[Rollout]:
-    """Return the exchanges of members that completed."""
+    """Return the exchanges of members that completed; the next run of a job is none."""
     watch = _Watch(history.limits)
     for at, _, kind, stay in sorted(_steps(history), key=lambda step: step[:3]):
         if kind == _JOIN:
@@ -180,8 +201,12 @@ def rollouts(history: GroupHistory) -> list[Rollout]:
 
 
 def _steps(history: GroupHistory) -> Iterator[tuple[int, int, int, Stay]]:
-    """Yield the joins and leaves: time, offset, kind, stay."""
+    """Yield the joins and leaves: time, offset, kind, stay. Members that left before they joined had two clocks."""
     for stay in history.stays:
+        if stay.joined_at is not None and stay.left_at is not None and stay.left_at < stay.joined_at:
+            continue
+        if any(job.is_run(stay) for job in history.once(jobs)):
+            continue
         if stay.joined_at is not None and stay.joined_offset is not None:
             yield stay.joined_at, stay.joined_offset, _JOIN, stay
         if stay.left_at is not None and stay.left_offset is not None:
@@ -190,10 +215,10 @@ def _steps(history: GroupHistory) -> Iterator[tuple[int, int, int, Stay]]:
 
 def _opened(stay: Stay, at: int, before: Iterable[Stay], recent: Iterable[Stay], limits: Limits) -> Rollout | None:
     """Return the rollout that a leave may begin: all members that were there for some time are to leave."""
-    if not stay.has_ended or (stay.joined_at is not None and at - stay.joined_at < limits.rollout_old):
+    if not stay.has_ended or (stay.joined_at is not None and at - stay.joined_at < limits[Settings.old_seconds]):
         return None
-    old = [each for each in before if each.joined_at is None or at - each.joined_at >= limits.rollout_old]
-    older = [each for each in old if each.joined_at is None or at - each.joined_at > limits.rollout_recent]
+    old = [each for each in before if each.joined_at is None or at - each.joined_at >= limits[Settings.old_seconds]]
+    older = [each for each in old if each.joined_at is None or at - each.joined_at > _ROLLOUT_RECENT]
     old = older or old
     if stay not in old or len(old) < 2:  # noqa: PLR2004 - one member alone is no rollout
         return None
@@ -201,15 +226,18 @@ def _opened(stay: Stay, at: int, before: Iterable[Stay], recent: Iterable[Stay],
     return Rollout(at, old, (each for each in recent if each not in new), limits)
 
 
-def rolling_restart(rollout: Rollout) -> Episode:
-    """Return the episode of a rollout."""
+def rolling_restarts(history: GroupHistory) -> Iterator[Episode]:
+    """Yield the episodes of the exchanges of members."""
+    return map(_episode, history.once(rollouts))
+
+
+def _episode(rollout: Rollout) -> Episode:
     stays = [*rollout.gone, *rollout.come]
     names = Counter(stay.normalised for stay in rollout.gone)
     completed = rollout.completed_at
     assert completed is not None  # noqa: S101 - only those that completed
     return Episode(
         PATTERN,
-        INFO,
         Subject(what=names.most_common(1)[0][0], members=len(rollout.gone)),
         len(rollout.gone),
         rollout.began_at,
@@ -221,3 +249,24 @@ def rolling_restart(rollout: Rollout) -> Episode:
         members=frozenset(stay.member_id for stay in stays),
         probable_cause="deployment",
     )
+
+
+def _words(episode: Episode) -> Words:
+    """Return the words of `rolling_restart`."""
+    what = "a deployment, or a restart of all"
+    does = "was" if episode.count == 1 else "were"
+    replaced = number(episode.count, KINDS[episode.kind].member)
+    sentence = f"{replaced} {does} replaced by new ones in {lasted(episode)}: {what}."
+    return sentence, "Nothing, if it was meant."
+
+
+PATTERN: Final = Pattern(
+    "rolling_restart",
+    _words,
+    "Members of at least `old_seconds` leave one after the other, and as many new ones come, "
+    "without a pause of more than `pause_seconds`.",
+    find=rolling_restarts,
+    limits=Settings.by_name,
+    explained_by=("storm",),
+    severity=INFO,
+)

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.kinds import CLASSIC
 from kip848_records.replay.diagnosis.episodes import Subject
-from kip848_records.replay.diagnosis.limits import SECOND
+from kip848_records.replay.diagnosis.limits import MINUTE, SECOND
 from kip848_records.replay.group.known_history import SEEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kip848_records.replay.diagnosis.limits import Limits
 
 _CONVERTED: Final = frozenset({"upgraded", "downgraded"})
 _NO_END: Final = frozenset({None, "group_deleted", "upgraded", "downgraded"})
@@ -25,6 +24,13 @@ _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}
 _POD: Final = re.compile(r"-[a-z0-9]{6,10}-[b-df-hj-np-tv-z0-9]{5}$")
 _POD_OF_SET: Final = re.compile(r"-(?=[a-z0-9]*\d)[a-z0-9]{5}$")
 _NUMBER: Final = re.compile(r"(?<=[-_.])\d+$")
+
+_CORPSE: Final = 60 * SECOND
+"""The longest session of consumer, share and streams members that brokers allow by default."""
+CLASSIC_CORPSE: Final = 15 * SECOND
+"""What a classic member's session timeout takes longer to notice."""
+_LONGEST_CORPSE: Final = 10 * MINUTE
+"""Session timeouts of hours exist; a corpse of hours would explain everything."""
 
 
 def normalised(client_id: str | None) -> str | None:
@@ -99,27 +105,27 @@ class Stay:
         return self.group_type == CLASSIC
 
 
-def stays_of(rows: Iterable[Any], limits: Limits) -> list[Stay]:
+def stays_of(rows: Iterable[Any]) -> list[Stay]:
     """Return the stays of the rows of `membership` by their first offsets. A conversion of the group ends none."""
     stays: list[Stay] = []
     converted: dict[str, Stay] = {}
     for row in sorted(rows, key=_begin):
         before = converted.pop(row.member_id, None) if row.joined_how in _CONVERTED else None
         if before is None:
-            before = _stay(row, limits)
+            before = _stay(row)
             stays.append(before)
         else:
             before.left_at, before.left_offset, before.left_how = row.left_at, row.left_offset, row.left_how
             before.is_measured = before.is_measured and row.history in SEEN
             before.incarnation = row.incarnation
-            before.returned = bool(row.returned)
+            before.returned = bool(row.returned)  # null: not so far
             before.away_ms = row.away_ms or 0
         if row.left_how in _CONVERTED:
             converted[row.member_id] = before
     for stay in stays:
         is_whole = stay.is_measured and stay.has_ended and stay.joined_at is not None
         stay.is_measured = is_whole and stay.length >= 0  # two clocks may disagree
-        session = stay.corpse - limits.classic_corpse
+        session = stay.corpse - CLASSIC_CORPSE
         stay.was_never_alive = stay.is_classic and stay.is_measured and abs(stay.length - session) <= 2 * SECOND
     return stays
 
@@ -129,12 +135,12 @@ def _begin(row: Any) -> int:  # noqa: ANN401 - a row of membership
     return begin
 
 
-def _stay(row: Any, limits: Limits) -> Stay:  # noqa: ANN401
+def _stay(row: Any) -> Stay:  # noqa: ANN401
     session = row.session_timeout_ms
     if row.group_type == CLASSIC:
-        corpse = min((45_000 if session is None else session) + limits.classic_corpse, limits.longest_corpse)
+        corpse = min((45_000 if session is None else session) + CLASSIC_CORPSE, _LONGEST_CORPSE)
     else:
-        corpse = limits.corpse
+        corpse = _CORPSE
     is_seen = row.history in SEEN and row.joined_offset is not None
     return Stay(
         member_id=row.member_id,

@@ -7,18 +7,34 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.replay.diagnosis.episodes import Episode, Subject
+from kip848_records.replay.diagnosis.limits import MINUTE, PatternSettings, counted, share
+from kip848_records.replay.diagnosis.pattern import Pattern
+from kip848_records.replay.diagnosis.phrases import lasted, some
 from kip848_records.replay.diagnosis.severity import INFO, WARNING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kip848_records.replay.diagnosis.limits import Limits
-
-PATTERN: Final = "storm_across"
+    from kip848_records.replay.diagnosis.pattern import Words
 
 
 GroupKey = tuple[str, int]
 """A group id, and its partition of `__consumer_offsets`: a log may have an id in two of them."""
+
+_ACROSS_WITHIN: Final = MINUTE
+_ACROSS_MORE: Final = 2
+"""So many times the groups of a storm are told as info, though they share nothing."""
+_ACROSS_IN_COMMON: Final = 0.5
+_ACROSS_TIMES_IN_COMMON: Final = 2
+
+
+class Settings(PatternSettings, pattern="storm_across"):
+    """The limits of `storm_across` that users may change."""
+
+    min_groups = counted(5, "groups", "Four groups in one minute are chance.")
+    times = counted(5, "times", "So many times as many groups as in a usual minute; chance makes less.", least=1)
+    share = share(0.2, "A warning from this share of the groups with members on, whatever they have in common.")
 
 
 class Begin(NamedTuple):
@@ -55,10 +71,10 @@ def storms_across(
     ordered = sorted(begins, key=lambda begin: (begin.at, begin.group))
     if not ordered:
         return
-    minutes = max(1.0, ((captured_at or ordered[-1].at) - ordered[0].at) / limits.across_within)
+    minutes = max(1.0, ((captured_at or ordered[-1].at) - ordered[0].at) / _ACROSS_WITHIN)
     usual = len(ordered) / minutes
-    needed = max(limits.across_groups, limits.across_times * usual)
-    for storm in _storms(ordered, needed, limits):
+    needed = max(limits[Settings.min_groups], limits[Settings.times] * usual)
+    for storm in _storms(ordered, needed):
         episode = _episode(storm, groups, limits, needed)
         if episode is not None:
             yield episode
@@ -72,21 +88,21 @@ class _Storm(NamedTuple):
     recognized_at: int
 
 
-def _storms(ordered: Sequence[Begin], needed: float, limits: Limits) -> list[_Storm]:
+def _storms(ordered: Sequence[Begin], needed: float) -> list[_Storm]:
     """Return the rebalances of the windows with enough groups, those of windows close to one another together."""
     found: list[tuple[int, int, int, int, int, int]] = []
     groups = Counter[GroupKey]()
     first = 0
     for number, begin in enumerate(ordered):
         groups[begin.group] += 1
-        while ordered[first].at <= begin.at - limits.across_within:
+        while ordered[first].at <= begin.at - _ACROSS_WITHIN:
             groups[ordered[first].group] -= 1
             if not groups[ordered[first].group]:
                 del groups[ordered[first].group]
             first += 1
         if len(groups) < needed:
             continue
-        if found and ordered[first].at - ordered[found[-1][1]].at < limits.across_within:
+        if found and ordered[first].at - ordered[found[-1][1]].at < _ACROSS_WITHIN:
             begun, _, most, *densest, at = found[-1]
             densest = [first, number] if len(groups) > most else densest
             found[-1] = begun, number, max(most, len(groups)), densest[0], densest[1], at
@@ -105,9 +121,9 @@ def _episode(storm: _Storm, groups: Mapping[GroupKey, Outline], limits: Limits, 
     there = [outline for outline in groups.values() if outline.has_members(at)]
     dense = sorted({begin.group for begin in storm.densest})
     shared = _shared(storm.densest, dense, groups, there, limits)
-    is_many = len(dense) >= limits.across_share * max(1, len(there))
+    is_many = len(dense) >= limits[Settings.share] * max(1, len(there))
     if not is_many and shared is None:
-        if len(dense) < limits.across_more * needed:
+        if len(dense) < _ACROSS_MORE * needed:
             return None
         severity = INFO
     else:
@@ -115,7 +131,6 @@ def _episode(storm: _Storm, groups: Mapping[GroupKey, Outline], limits: Limits, 
     cause, what = ("many_groups", None) if shared is None else shared
     return Episode(
         PATTERN,
-        severity,
         Subject(groups=tuple(sorted({group_id for group_id, _ in ids})), what=what, members=len(ids)),
         len(ids),
         at,
@@ -126,6 +141,7 @@ def _episode(storm: _Storm, groups: Mapping[GroupKey, Outline], limits: Limits, 
         probable_cause=cause,
         members=frozenset(),
         facts={"all": len(there)},
+        severity=severity,
     )
 
 
@@ -140,7 +156,7 @@ def _shared(
 
     A host is that of the members that began the rebalances; a partition of `__consumer_offsets` has one broker.
     """
-    needed = max(limits.across_groups, len(ids) * limits.across_in_common)
+    needed = max(limits[Settings.min_groups], len(ids) * _ACROSS_IN_COMMON)
     found: dict[tuple[str, Any], set[GroupKey]] = {}
     for begin in within:
         group = groups[begin.group]
@@ -156,7 +172,7 @@ def _shared(
         if len(having) < needed:
             continue
         share, among_all = len(having) / len(ids), _share_of_all(cause, what, there)
-        if share >= limits.across_times_in_common * among_all and share / max(among_all, 1e-9) > most:
+        if share >= _ACROSS_TIMES_IN_COMMON * among_all and share / max(among_all, 1e-9) > most:
             best, most = (cause, str(what)), share / max(among_all, 1e-9)
     return best
 
@@ -170,3 +186,41 @@ def _share_of_all(cause: str, what: Any, there: Sequence[Outline]) -> float:  # 
         count = sum(what in outline.topics for outline in there)
     share: float = count / max(1, len(there))
     return share
+
+
+def _words(episode: Episode) -> Words:
+    """Return the words of `storm_across`."""
+    subject, count = episode.subject, episode.count
+    shared, step = {
+        "shared_host": (
+            f"most have members on the host {(subject.what or '').removeprefix('/')}",
+            "Look at this machine: it died, came back, or was drained.",
+        ),
+        "shared_partition": (
+            f"most are in partition {subject.what} of __consumer_offsets",
+            "Look at the broker that led this partition: the network to it, or the broker itself.",
+        ),
+        "shared_topic": (
+            f"most read the topic {subject.what}",
+            "Nothing, if the topic was meant to change: it got partitions, or was made anew.",
+        ),
+    }.get(
+        episode.probable_cause or "",
+        (
+            f"they are {count} of {episode.facts['all']} groups with members",
+            "Look for what they depend on: the network, a machine, a database, one deployment of all.",
+        ),
+    )
+    return (
+        f"{count} groups began a rebalance within {lasted(episode)}, and {shared}: {some(subject.groups or ())}.",
+        step,
+    )
+
+
+PATTERN: Final = Pattern(
+    "storm_across",
+    _words,
+    "`min_groups` groups, and `times` times as many as usual, begin a rebalance within a minute. It is "
+    "a warning if they are `share` of all groups with members, or have something in common.",
+    limits=Settings.by_name,
+)

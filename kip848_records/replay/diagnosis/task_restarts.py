@@ -5,20 +5,33 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.replay.diagnosis.episodes import Episode, Event, Subject, Test, of_span, recognise
-from kip848_records.replay.diagnosis.severity import WARNING
+from kip848_records.replay.diagnosis.episodes import Episode, Event, Subject, of_span
+from kip848_records.replay.diagnosis.limits import HOUR, MINUTE, AllSettings, PatternSettings, counted, seconds
+from kip848_records.replay.diagnosis.pattern import Pattern
+from kip848_records.replay.diagnosis.phrases import last_time, some, tense, times
+from kip848_records.replay.diagnosis.rolling_restart import rollouts
+from kip848_records.replay.diagnosis.storm import LOOPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from kip848_records.replay.diagnosis.group_history import GroupHistory
-    from kip848_records.replay.diagnosis.rolling_restart import Rollout
+    from kip848_records.replay.diagnosis.pattern import Words
 
-PATTERN: Final = "task_restarts"
 _NAMED: Final = 20
 
 
-def task_restarts(history: GroupHistory, exchanges: Sequence[Rollout] = ()) -> Iterator[Episode]:
+class Settings(PatternSettings, pattern="task_restarts"):
+    """The limits of `task_restarts` that users may change."""
+
+    moves = counted(10, "moves", "A crash of a worker moves a task away and back: five crashes, as of processes.")
+    within_seconds = seconds(HOUR, "As of processes.")
+    lasts_seconds = seconds(
+        30 * MINUTE, "Some crashes in a rollout of workers move tasks as often, and are over sooner."
+    )
+
+
+def task_restarts(history: GroupHistory) -> Iterator[Episode]:
     """Yield the times in which a task moves again and again, one row for all tasks together.
 
     What a rolling restart moves does not count, nor what the leader moves later because it waited for a worker.
@@ -26,13 +39,14 @@ def task_restarts(history: GroupHistory, exchanges: Sequence[Rollout] = ()) -> I
     limits = history.limits
     by_task: dict[tuple[str, int], list[Event]] = defaultdict(list)
     for at, offset, connector, task, member_id in history.rows.task_moves:
-        if not any(each.began_at <= at <= each.last_at + limits.calm for each in exchanges):
+        if not any(
+            each.began_at <= at <= each.last_at + limits[AllSettings.calm_seconds] for each in history.once(rollouts)
+        ):
             by_task[connector, task].append(Event(at, offset, (connector, task, member_id)))
-    test = Test(limits.task_moves, limits.task_moves_within)
     spans = []
     for events in by_task.values():
-        for span in recognise(events, [test], limits, history.captured_at):
-            known = [each.at for each in span.events if each.at - span.first_seen >= limits.task_moves_for]
+        for span in history.spans(events, Settings.moves, Settings.within_seconds):
+            known = [each.at for each in span.events if each.at - span.first_seen >= limits[Settings.lasts_seconds]]
             if known:
                 span.recognized_at = max(span.recognized_at, known[0])
                 spans.append(span)
@@ -55,7 +69,6 @@ def task_restarts(history: GroupHistory, exchanges: Sequence[Rollout] = ()) -> I
         names = tuple(f"{connector}-{task}" if task >= 0 else connector for connector, task in tasks)
         yield of_span(
             PATTERN,
-            WARNING,
             Subject(what=", ".join(names[:_NAMED]), members=len(tasks)),
             together,
             history.newest_incarnation,
@@ -63,3 +76,23 @@ def task_restarts(history: GroupHistory, exchanges: Sequence[Rollout] = ()) -> I
             probable_cause="tasks_move",
         )
         spans = rest
+
+
+def _words(episode: Episode) -> Words:
+    """Return the words of `task_restarts`."""
+    does = tense(episode, "move", "moved")
+    tasks = some((episode.subject.what or "").split(", "), episode.subject.members)
+    return (
+        f"Connect tasks {does} from worker to worker, {times(episode)}: {tasks}.",
+        f"Read the workers' logs at {last_time(episode)}: which worker ends, or which task fails?",
+    )
+
+
+PATTERN: Final = Pattern(
+    "task_restarts",
+    _words,
+    "A connector or task moves `moves` times within `within_seconds`, and still does after `lasts_seconds`.",
+    find=task_restarts,
+    limits=Settings.by_name,
+    explained_by=("storm", *LOOPS),
+)

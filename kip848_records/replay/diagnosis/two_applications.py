@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
-from kip848_records.replay.diagnosis.episodes import Episode, Subject, some_offsets
+from kip848_records.replay.diagnosis.episodes import Episode, Subject
 from kip848_records.replay.diagnosis.intervals import Interval, bridged, long_ones
-from kip848_records.replay.diagnosis.severity import WARNING
+from kip848_records.replay.diagnosis.limits import MINUTE, PatternSettings, seconds
+from kip848_records.replay.diagnosis.pattern import Pattern
+from kip848_records.replay.diagnosis.phrases import tense
+from kip848_records.replay.diagnosis.without_partitions import SPARES_BRIDGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kip848_records.replay.diagnosis.group_history import GroupHistory
+    from kip848_records.replay.diagnosis.pattern import Words
     from kip848_records.replay.diagnosis.stays import Stay
 
-PATTERN: Final = "two_applications"
+
+class Settings(PatternSettings, pattern="two_applications"):
+    """The limits of `two_applications` that users may change."""
+
+    together_seconds = seconds(10 * MINUTE, "A deployment that renames all has both for less.")
 
 
 class _Parts:
@@ -51,6 +59,8 @@ def two_applications(history: GroupHistory) -> Iterator[Episode]:
     parts = _Parts()
     for stay in stays:
         parts.join(_keys(stay, resolved))
+    # Of a member that left before it joined, by two clocks, it is unknown when it was there.
+    stays = [stay for stay in stays if stay.left_at is None or stay.left_at > (stay.joined_at or 0)]
     part_of = {stay: parts.find(_keys(stay, resolved)[0]) for stay in stays}
     if len(set(part_of.values())) < 2:  # noqa: PLR2004 - one application
         return
@@ -58,7 +68,7 @@ def two_applications(history: GroupHistory) -> Iterator[Episode]:
     begun = 0
     within: list[Stay] = []
     for each in long_ones(
-        bridged(_together(stays, part_of), limits.spares_bridge), limits.applications_for, history.captured_at
+        bridged(_together(stays, part_of), SPARES_BRIDGE), limits[Settings.together_seconds], history.captured_at
     ):
         while begun < len(stays) and (each.end is None or (stays[begun].joined_at or 0) < each.end):
             within.append(stays[begun])
@@ -70,16 +80,15 @@ def two_applications(history: GroupHistory) -> Iterator[Episode]:
         clients = tuple(sorted(counts.most_common(1)[0][0] for counts in names.values()))
         yield Episode(
             PATTERN,
-            WARNING,
             Subject(clients=clients, what=" and ".join(clients)),
             len(names),
             each.begin,
             history.captured_at if each.end is None else each.end,
-            each.begin + limits.applications_for,
+            each.begin + limits[Settings.together_seconds],
             each.end,
             within[-1].incarnation,
             probable_cause="one_group_id",
-            evidence=some_offsets(() if each.offset is None else (each.offset,)),
+            evidence=() if each.offset is None else (each.offset,),
             members=frozenset(),
         )
 
@@ -115,3 +124,22 @@ def _together(stays: Iterable[Stay], part_of: dict[Stay, Any]) -> Iterator[Inter
             began = None
     if began is not None:
         yield Interval(began[0], None, began[1])
+
+
+def _words(episode: Episode) -> Words:
+    """Return the words of `two_applications`."""
+    does, share = tense(episode, "use", "used"), tense(episode, "share", "shared")
+    waits = tense(
+        episode, "When one rebalances, the other must wait too.", "When one rebalanced, the other had to wait."
+    )
+    sentence = f"{episode.subject.what} {does} one group id, and {share} no topic, no name and no host. {waits}"
+    return sentence, "Give each application a group.id of its own."
+
+
+PATTERN: Final = Pattern(
+    "two_applications",
+    _words,
+    "For `together_seconds` members are there that share no topic, client id or host.",
+    find=two_applications,
+    limits=Settings.by_name,
+)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.replay.group.vocabulary import SHOWN
 from kip848_records.replay.rows import new_struct
-from kip848_records.specs.classic import STATIC_REPLACEMENTS
+from kip848_records.specs.tables import STATIC_REPLACEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,7 +20,8 @@ ASSIGNOR_CHANGED: Final = "assignor_changed"
 MEMBERS_CHANGED: Final = "members_changed"
 """Causes of a generation only."""
 
-_new_replacement: Final = new_struct(STATIC_REPLACEMENTS.value_type)
+_NOTHING: Final[frozenset[int]] = frozenset()
+_new_replacement: Final = new_struct(STATIC_REPLACEMENT)
 
 
 class Cause(NamedTuple):
@@ -59,6 +61,25 @@ class Generation:
         self.last_offset = offset
         self.members = {member.identity: member for member in value.members}
         self.units = _units(value.members)
+        self._owners = Counter(member.owner for member in value.members)
+
+    @property
+    def ended_join_at(self) -> int | None:
+        """When its join phase ended, or its record was written, in ms."""
+        return self.at if self.first_value.state_at is None else self.first_value.state_at
+
+    @property
+    def given_up(self) -> frozenset[int]:
+        """The units that members still had when they joined and that no member has now."""
+        owned: set[int] = set().union(*(member.owned or () for member in self.value.members))
+        return frozenset(owned - (self.units or {}).keys())
+
+    def owner_of(self, member: ClassicMemberValue) -> str:
+        """Return the identity of a member as an owner of units.
+
+        A worker that restarts keeps its URL; a URL that several members of the generation announce is none's identity.
+        """
+        return member.owner if self._owners[member.owner] == 1 else member.identity
 
     def replace(self, value: ClassicGroupValue, offset: int, at: int | None) -> list[ClassicMemberValue]:
         """Note another record of the same generation, and return the members with a new member id."""
@@ -82,6 +103,23 @@ class Generation:
                         instance_id=member.identity, from_member=old.member_id, to_member=member.member_id, at=at
                     )
                 )
+
+    def unapplied(self, before: Generation) -> list[tuple[ClassicMemberValue, frozenset[int], frozenset[int]]]:
+        """Return the members that joined with other units than another generation, the one before, gave to them.
+
+        Each has the units that it kept although they were taken from it, and those that it should have and had not. A
+        member that keeps nothing while it joins shows neither.
+        """
+        found = []
+        units_before = {member.member_id: member.units for member in before.value.members}
+        for member in self.value.members:
+            given, owned = units_before.get(member.member_id), member.owned
+            if given is None or owned is None or owned == given:
+                continue
+            missing = given - owned if self.has_owned else _NOTHING
+            if owned - given or missing:
+                found.append((member, owned - given, missing))
+        return found
 
     def joined(self, before: Generation) -> tuple[str, ...]:
         """Return the identities that another generation does not have, sorted."""

@@ -9,13 +9,20 @@ from kip848_records.replay.generations.generation import Generation
 from kip848_records.replay.generations.last_owners import LastOwners
 from kip848_records.replay.generations.rebalances import ClassicRebalances
 from kip848_records.replay.generations.round import Round, members_and_stopped
+from kip848_records.replay.generations.rules import End
 from kip848_records.replay.generations.stays import GenerationStays
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.known_history import NEVER
-from kip848_records.replay.group.vocabulary import CREATED, EMPTIED, EPOCH_WENT_BACK, FIRST_GENERATION, TWO_OWNERS
-from kip848_records.replay.rows import new_row
-from kip848_records.specs.anomaly import ANOMALY
-from kip848_records.specs.classic import CLASSIC_GENERATION, CLASSIC_MEMBER
+from kip848_records.replay.group.vocabulary import (
+    CREATED,
+    DOWNGRADED,
+    EMPTIED,
+    EPOCH_WENT_BACK,
+    FIRST_GENERATION,
+    TWO_OWNERS,
+)
+from kip848_records.replay.rows import new_row, new_struct
+from kip848_records.specs.tables import ANOMALY, CLASSIC_GENERATION, CLASSIC_MEMBER, UNAPPLIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,6 +35,7 @@ if TYPE_CHECKING:
 _new_anomaly: Final = new_row(ANOMALY)
 _new_generation: Final = new_row(CLASSIC_GENERATION)
 _new_member: Final = new_row(CLASSIC_MEMBER)
+_new_unapplied: Final = new_struct(UNAPPLIED)
 
 NEXT_GENERATION: Final = "next_generation"
 _FIRST_OFFSET: Final = 0
@@ -80,6 +88,8 @@ class Generations:
             now.replace_in_round(before)
         now.cause = cause_of(now, before, self._rules_of(now), is_downgrade=is_downgrade)
         self._emit(at, EMPTIED if now.cause.name == EMPTIED else NEXT_GENERATION, offset)
+        if not now.members:
+            self._leave_units(at, offset)
         moves: list[Move] | None = []
         if is_downgrade and now.members:
             self.owners.take_over(now, owners)
@@ -90,9 +100,10 @@ class Generations:
     def end(self, ended_by: str) -> None:
         """End the open generation with the operation: the group was deleted, or another type took its place."""
         operation = self._context.operation
+        self._leave_units(operation.at, operation.last)
         self._emit(operation.at, ended_by, operation.last)
         self._rebalances.end(ended_by)
-        self._stays.end()
+        self._stays.end_all()
         for rules in self._rules.values():
             rules.end()
         self.owners.forget()
@@ -113,11 +124,21 @@ class Generations:
 
     def finish(self) -> None:
         """Write the generation that is open at the end of the log."""
+        self._leave_units(self._context.captured_at, None)
         self._emit(None, None)
         self._rebalances.finish()
         self._stays.finish()
         for rules in self._rules.values():
             rules.finish()
+
+    def _leave_units(self, until: int | None, offset: int | None) -> None:
+        """Write the units that the open rebalance left to no member, up to a time; `offset`: of what ended it."""
+        now, first = self._open, self._rebalances.first_offset
+        if now is None or first is None:
+            return
+        gaps = {unit: gap for unit, gap in self.owners.gaps_since(first).items() if gap.at is not None}
+        unowned = self._rules_of(now).leave(now, gaps, End(until, offset))
+        self._rebalances.note_unowned(unowned)
 
     def _rules_of(self, generation: Generation) -> ProtocolRules:
         protocol_type = generation.value.protocol_type or ""
@@ -133,7 +154,8 @@ class Generations:
         if before is None and not is_beginning:
             moves = None
         mode = mode_of(now, before, rules)
-        columns = self._columns = _columns(now, before, mode)
+        columns = self._columns = _columns(now, before, mode) | {"unapplied": self._unapplied(now, before, rules)}
+        columns |= rules.generation_columns(now)._asdict()
         begin = now.offset if before is None else before.last_offset
         if before is None and not is_beginning:
             begin = _FIRST_OFFSET  # one was before it, unless the log has every record from its start
@@ -158,6 +180,20 @@ class Generations:
             rules.assign(this)
         self._rebalances.add(this, rules)
         self._stays.assign(now, begin, has_partitions=rules.stops_partitions)
+
+    def _unapplied(self, now: Generation, before: Generation | None, rules: ProtocolRules) -> tuple[Any, ...] | None:
+        """Return the column `unapplied`: units of topics that a member no longer subscribes to are not missing."""
+        if before is None or now.cause.name == DOWNGRADED:
+            return () if now.is_shown or now.value.generation == FIRST_GENERATION else None
+        name, found = self._context.numbers.of_names.name, []
+        for member, kept, missing in now.unapplied(before):
+            topics = member.topics
+            wanted = missing if topics is None else {unit for unit in missing if name(unit)[0] in topics}
+            if kept or wanted:
+                found.append(
+                    _new_unapplied(member_id=member.member_id, kept=rules.named(kept), missing=rules.named(wanted))
+                )
+        return tuple(found)
 
     def _check_owners(self, now: Generation, expected: str | None) -> None:
         """Check that no two members have a unit, where that is expected."""
@@ -234,6 +270,7 @@ class Generations:
                 assignment=member.assignment_bytes,
                 subscription_error=member.subscription_error,
                 assignment_error=member.assignment_error,
+                **rules.member_columns(now, member)._asdict(),
             )
             context.emit(row, now.offset)
             rules.emit_member(now, member)

@@ -53,6 +53,10 @@ class LastOwners:
         self.since = 0
         self.has_new = False
 
+    def gaps_since(self, offset: int) -> dict[int, Gap]:
+        """Return the units that a generation at this offset, or a later one, left to no member until now."""
+        return {unit: gap for unit, gap in self._gaps.items() if gap.offset >= offset}
+
     def take_over(self, generation: Generation, owners: dict[int, Owner] | None) -> None:
         """Begin with the owners of a consumer group that was converted; None: they are unknown."""
         self._owners, self._gaps, self.is_known = {}, {}, True
@@ -82,7 +86,7 @@ class LastOwners:
             self._owners, self._gaps = {}, {}
             return [] if was_known and units is not None else None
         owner_of = {
-            member.member_id: Owner(member.owner, member.member_id, generation.last_offset)
+            member.member_id: Owner(generation.owner_of(member), member.member_id, generation.last_offset)
             for member in generation.value.members  # two may have one identity in a record that no coordinator wrote
         }
         before, gaps, moves = self._owners, self._gaps, []
@@ -94,7 +98,7 @@ class LastOwners:
                 last = None if gap is None else gap.owner
             if last is None:
                 self.has_new = True
-            elif last.identity != owner.identity:
+            elif last.identity != owner.identity and last.member_id != owner.member_id:
                 moves.append(Move(unit, last, gap, owner.member_id))
         for unit in before.keys() - owners.keys():
             gaps[unit] = Gap(before[unit], generation.at, generation.offset)

@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kip848_records.replay.generations.generation import ASSIGNOR_CHANGED, Cause
 from kip848_records.replay.group.vocabulary import DOWNGRADED, UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from kip848_records.replay.generations.generation import Generation
+    from kip848_records.replay.generations.last_owners import Gap
     from kip848_records.replay.generations.round import Round
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.records import ClassicMemberValue
 
     Named = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+class End(NamedTuple):
+    """When a rebalance ended, or the capture (ms). `offset`: of the record that ended it; None while it lasts."""
+
+    at: int | None
+    offset: int | None
+
+
+class GenerationColumns(NamedTuple):
+    """What the assignments of a generation say beyond who has what: columns of `classic_generation`."""
+
+    error: int | None = None
+    next_rebalance_at: int | None = None
+    warm_ups: tuple[Any, ...] | None = None
+
+
+class MemberColumns(NamedTuple):
+    """What a member's payloads say beyond its partitions: columns of `classic_member`."""
+
+    active_tasks: tuple[str, ...] | None = None
+    standby_tasks: tuple[str, ...] | None = None
+    url: str | None = None
+    undecoded: str | None = None
 
 
 class ProtocolRules:
@@ -52,12 +77,31 @@ class ProtocolRules:
     def assign(self, round_: Round) -> None:
         """Write what a generation hands over from member to member."""
 
+    def leave(self, now: Generation, gaps: Mapping[int, Gap], end: End) -> list[int | None]:  # noqa: ARG002 - as above
+        """Write the units that an ongoing rebalance left to no member, and return how long each had no owner, in ms.
+
+        `now`: its last generation.
+        """
+        return []
+
+    def to_give_up(self, now: Generation) -> list[ClassicMemberValue]:  # noqa: ARG002 - unknown payloads
+        """Return the members that have to give units up after a generation, and then ask for the next one."""
+        return []
+
     def emit_member(self, now: Generation, member: ClassicMemberValue) -> None:
         """Write the row of a member in a table of its protocol type."""
 
     def partitions(self, member: ClassicMemberValue) -> tuple[Named | None, Named | None]:  # noqa: ARG002 - as above
         """Return the partitions that a member still had when it joined, and those that it has now, by topic."""
         return None, None
+
+    def generation_columns(self, now: Generation) -> GenerationColumns:  # noqa: ARG002 - unknown payloads
+        """Return what the assignments of a generation say beyond who has what; asked once for each, in order."""
+        return GenerationColumns()
+
+    def member_columns(self, now: Generation, member: ClassicMemberValue) -> MemberColumns:  # noqa: ARG002 - as above
+        """Return what a member's payloads say beyond its partitions."""
+        return MemberColumns()
 
     def rebalance_columns(self, rounds: list[Round]) -> tuple[int | None, int | None, int | None]:  # noqa: ARG002
         """Return the longest delay of a rebalance, until when its leader waits, and how many units it revoked."""
@@ -68,6 +112,7 @@ class ProtocolRules:
 
     def lose(self) -> None:
         """End what is open: records are missing that may have ended it."""
+        self.end()
 
     def finish(self) -> None:
         """Write what is open at the end of the log."""
@@ -85,3 +130,6 @@ def has_other_protocol(now: Generation, before: Generation) -> bool:
     """Return whether two generations have different protocols, both known."""
     protocols: set[Any] = {now.value.protocol, before.value.protocol}
     return len(protocols) > 1 and None not in protocols
+
+
+RULES = ProtocolRules

@@ -12,15 +12,13 @@ if TYPE_CHECKING:
 
     from kip848_records.replay.generations.generation import Generation
     from kip848_records.replay.group.context import Context
-    from kip848_records.replay.records import ClassicMemberValue
 
 
-class GenerationStays:
-    """The stays by the last generation. It does nothing if the log has no offset commits."""
+class GenerationStays(OwnedPartitions):
+    """The stays by the last generation. There are none if the log has no offset commits."""
 
     def __init__(self, context: Context) -> None:
-        self._context = context
-        self._stays = OwnedPartitions(context, CLASSIC, self._partitions_of) if context.reads_commits else None
+        super().__init__(context, CLASSIC, self._partitions_of)
 
     def assign(self, now: Generation, depends_on: int, *, has_partitions: bool) -> None:
         """Let the members of a generation own their partitions, by its last record.
@@ -28,41 +26,21 @@ class GenerationStays:
         `depends_on`: the first offset on which that depends. `has_partitions`: the units are topic partitions. What a
         member owns whose assignment could not be read is unknown.
         """
-        stays = self._stays
-        if stays is None:
+        if not self._context.reads_commits:
             return
-        operation, offset = self._context.operation, now.last_offset
-        owners: dict[int, ClassicMemberValue] = {}
+        at, offset = self._context.operation.at, now.last_offset
+        owners: dict[int, Acquisition] = {}
         unread = set(now.value.member_ids)
         for member in now.value.members if has_partitions else ():
             if member.units is not None:
                 unread.discard(member.member_id)
-                owners.update(dict.fromkeys(member.units, member))
+                acquired = Acquisition(member.member_id, member, at, offset, depends_on)
+                owners.update(dict.fromkeys(member.units, acquired))
         if has_partitions and unread:
-            stays.lose(unread, but=owners)
-        stays.keep(owners, operation.at, offset)
-        acquisitions: dict[str, Acquisition] = {}
-        for unit, member in owners.items():
-            acquired = acquisitions.get(member.member_id)
-            if acquired is None:
-                acquired = Acquisition(member.member_id, member, operation.at, offset, depends_on)
-                acquisitions[member.member_id] = acquired
-            stays.own(unit, acquired)
-
-    def end(self) -> None:
-        """End all stays with the operation: the group was deleted, or another type took its place."""
-        if self._stays is not None:
-            self._stays.keep((), self._context.operation.at, self._context.operation.last)
-
-    def lose(self) -> None:
-        """End all stays, for all that is known: records are missing that may have ended them."""
-        if self._stays is not None:
-            self._stays.lose()
-
-    def finish(self) -> None:
-        """Write the stays that are open at the end of the log."""
-        if self._stays is not None:
-            self._stays.finish()
+            self.lose_members(unread, but=owners)
+        self.keep(owners, offset)
+        for unit, acquired in owners.items():
+            self.own(unit, acquired)
 
     def _partitions_of(self, unit: int) -> Iterable[tuple[str | None, str | None, int]]:
         topic, number = self._context.numbers.of_names.name(unit)

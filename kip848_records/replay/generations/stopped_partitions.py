@@ -11,53 +11,46 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.kinds import CLASSIC
 from kip848_records.replay.group.vocabulary import EAGER, KEPT, MOVED, REVOKED
 from kip848_records.replay.rows import new_row
-from kip848_records.specs.consumption_stop import STOPPED_PARTITION
+from kip848_records.specs.tables import STOPPED_PARTITION
 
 if TYPE_CHECKING:
     from kip848_records.replay.generations.round import Round
     from kip848_records.replay.group.context import Context
 
-_new_row: Final = new_row(STOPPED_PARTITION)
+_new_row: Final = new_row(STOPPED_PARTITION, "topic_id")
 
 
-class StoppedPartitions:
-    """Writes the partitions that rebalances of classic groups stopped."""
+def emit_stopped(context: Context, rounds: list[Round], *, is_open: bool) -> None:
+    """Write what a rebalance of a classic group stopped, at the round that assigns it, or else takes it away.
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
-
-    def rebalanced(self, rounds: list[Round], *, is_open: bool) -> None:
-        """Note what a rebalance of a classic group stopped, at the round that assigns it, or else takes it away.
-
-        In an open one, a round that is yet to come may assign what no member has now. A round whose assignments could
-        not be read shows nothing.
-        """
-        stopped: dict[int, tuple[str, Round]] = {}
-        for round_ in rounds:
-            if round_.now.units is None:
-                continue
-            owned = {} if round_.before is None else round_.before.units or {}
-            assigned = round_.now.units
-            stopped.update((unit, (REVOKED, round_)) for unit in owned.keys() - assigned.keys())
-            if round_.mode == EAGER:
-                stopped.update((unit, (KEPT, round_)) for unit in owned.keys() & assigned.keys())
-            stopped.update((move.unit, (MOVED, round_)) for move in round_.moves or ())
-        first, last = rounds[0].now, rounds[-1].now.units
-        name = self._context.numbers.of_names.name
-        for unit, (kind, round_) in sorted(stopped.items(), key=lambda item: item[0]):
-            if kind == REVOKED and (is_open or last is None or unit in last):
-                continue  # in `last`: another round gave it back to the same member
-            topic, number = name(unit)
-            row = _new_row(
-                self._context,
-                group_type=CLASSIC,
-                epoch=round_.now.value.generation,
-                topic_id=None,
-                topic=topic,
-                partition=number,
-                kind=kind,
-                offset=round_.now.offset,
-                rebalance_offset=first.offset,
-                is_one_round=len(rounds) == 1,
-            )
-            self._context.emit(row, round_.compared_from, end=round_.now.offset)
+    In an open one, a round that is yet to come may assign what no member has now. A round whose assignments could
+    not be read shows nothing.
+    """
+    stopped: dict[int, tuple[str, Round]] = {}
+    for round_ in rounds:
+        if round_.now.units is None:
+            continue
+        owned = {} if round_.before is None else round_.before.units or {}
+        assigned = round_.now.units
+        stopped.update((unit, (REVOKED, round_)) for unit in owned.keys() - assigned.keys())
+        if round_.mode == EAGER:
+            stopped.update((unit, (KEPT, round_)) for unit in owned.keys() & assigned.keys())
+        stopped.update((move.unit, (MOVED, round_)) for move in round_.moves or ())
+    first, last = rounds[0].now, rounds[-1].now.units
+    name = context.numbers.of_names.name
+    for unit, (kind, round_) in sorted(stopped.items(), key=lambda item: item[0]):
+        if kind == REVOKED and (is_open or last is None or unit in last):
+            continue  # in `last`: another round gave it back to the same member
+        topic, number = name(unit)
+        row = _new_row(
+            context,
+            group_type=CLASSIC,
+            epoch=round_.now.value.generation,
+            topic=topic,
+            partition=number,
+            kind=kind,
+            offset=round_.now.offset,
+            rebalance_offset=first.offset,
+            is_one_round=len(rounds) == 1,
+        )
+        context.emit(row, round_.compared_from, end=round_.now.offset)

@@ -101,6 +101,7 @@ class Context:
     def __init__(self, inputs: ReplayInputs, numbers: PartitionNumbers, partition: int, group_id: str) -> None:
         self.dialect = inputs.dialect
         self.captured_at = inputs.captured_at_of(partition)
+        self.move = inputs.move_to(partition, group_id)
         covered = inputs.partitions.get(partition)
         self.is_read_to_end = None if covered is None else covered.is_read_to_end
         self.numbers = numbers

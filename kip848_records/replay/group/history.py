@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from kip848_records.kinds import CLASSIC
 from kip848_records.replay.group.known_history import CENSORED, LEFT_CENSORED, NEVER, OBSERVED, RIGHT_CENSORED
 from kip848_records.replay.group.vocabulary import CONVERGED, EAGER, FIRST_GENERATION, OPEN, SHOWN, UNKNOWN
-from kip848_records.replay.refusals import releases_text
+from kip848_records.replay.refusals import release_number, releases_text
 from kip848_records.replay.rows import ROW_CLASSES, Anomaly, AwaitedPartition, Blocker
 
 if TYPE_CHECKING:
@@ -98,9 +99,9 @@ def _anomaly(begin: int, row: Row, extra: tuple[Any, ...], history: KnownHistory
     releases = known_bug = None
     if extra:
         refusing, known_bug = extra
-        newest = max(context.writers, default="")
+        newest = max(map(release_number, context.writers), default=())
         refused = context.writers.intersection(refusing) or frozenset(
-            release for release in refusing if release > newest
+            release for release in refusing if release_number(release) > newest
         )
         if not refused:
             return
@@ -142,7 +143,9 @@ def _finish_rebalance(row: Row, extra: tuple[Any, ...], history: KnownHistory, c
 
 
 def _known_rebalance(row: Row, extra: tuple[Any, ...]) -> Row:
-    if row.blockers is None:
+    if row.group_type == CLASSIC:
+        if row.blockers is not None:
+            row = row._replace(blockers=tuple(Blocker(*blocker) for blocker in row.blockers))
         if row.history in {OBSERVED, RIGHT_CENSORED}:
             is_compared = row.partitions_moved is not None  # these depend on the units that moved, too
             return (
@@ -181,13 +184,10 @@ def _finish_membership(row: Row, _: tuple[Any, ...], history: KnownHistory, cont
     again = context.returned.get((row.incarnation, row.group_type, row.member_id))
     if again is not None and row.joined_offset is not None and row.joined_offset < again:
         return row._replace(returned=True)
-    left_offset = row.left_offset
-    if left_offset is None:
+    left_offset, has_ended = row.left_offset, history.has_ended(row.incarnation)
+    if left_offset is not None and has_ended and history.is_seen(left_offset, history.end_of(row.incarnation)):
         return row
-    if not history.has_ended(row.incarnation):  # it may still return
-        row = row._replace(history=_HISTORY[row.history in {OBSERVED, RIGHT_CENSORED}, False])
-    is_seen = history.is_seen(left_offset, history.end_of(row.incarnation))
-    return row if is_seen else row._replace(returned=None)
+    return row._replace(returned=None)  # it may still return, or may have, unseen
 
 
 def _finish_generation(row: Row, extra: tuple[Any, ...], history: KnownHistory, _: Context) -> Row:
@@ -203,7 +203,7 @@ def _finish_generation(row: Row, extra: tuple[Any, ...], history: KnownHistory, 
     if row.history == OBSERVED:
         is_compared = history.is_seen(compared_from, row.offset)
         return row if is_compared else row._replace(moved=None)
-    changes: dict[str, Any] = dict.fromkeys(("rounds", "join_ms", "joined", "left", "moved"))
+    changes: dict[str, Any] = dict.fromkeys(("rounds", "join_ms", "joined", "left", "moved", "unapplied"))
     changes["static_replaced"] = row.static_replaced[replaced_in_round:]
     if has_static_members:
         changes["sync_ms"] = None
@@ -220,7 +220,7 @@ def _finish_handover(row: Row, extra: tuple[Any, ...], _: KnownHistory, __: Cont
     `extra`: whether the generation has static members. The times of such a record are not those of the generation.
     """
     has_static_members = any(extra)
-    if not has_static_members or row.history == OBSERVED:
+    if not has_static_members or row.history in {OBSERVED, RIGHT_CENSORED}:
         return row
     return row._replace(released_at=None, unowned_ms=None, wanted_ms=None)
 

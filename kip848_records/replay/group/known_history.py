@@ -135,14 +135,13 @@ class GroupCoverage:
         """Return what is known at the end of the log."""
         runs: list[tuple[int, int]] = []
         since = None
-        self._ends.append(self._last)
         for segment in self._segments:
             if segment.continues and runs:
                 runs[-1] = runs[-1][0], segment.last
             else:
                 runs.append((segment.first, segment.last))
                 since = segment.at
-        return KnownHistory(runs, since, self._before_jumps(), self._ends, self._last_loss)
+        return KnownHistory(runs, since, self._before_jumps(), [*self._ends, self._last], self._last_loss)
 
     def _before_jumps(self) -> list[tuple[int, int]]:
         ranges = self._partition.complete_ranges

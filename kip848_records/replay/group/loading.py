@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from kip848_records.kinds import CLASSIC, KINDS, Role
 from kip848_records.replay import refusals
 from kip848_records.replay.group.vocabulary import RECORD_NOT_LOADABLE
+from kip848_records.replay.numbers import owned
 from kip848_records.replay.rows import new_row
-from kip848_records.specs.anomaly import ANOMALY
+from kip848_records.specs.tables import ANOMALY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -64,10 +65,6 @@ class LoadingRules:
     on_classic = refusals.OTHER_KIND
     held_twice = refusals.HELD_TWICE
     may_leave_targets = False
-
-    def owned(self, units: Iterable[int]) -> Iterable[int]:
-        """Return those units that have one owner at most."""
-        return units
 
     def taken(self, owner: LoadedMember, member: LoadedMember) -> Refusal | None:
         """Return why a member cannot take a unit from its owner, None if it can."""
@@ -143,7 +140,7 @@ class Loading:
     def _refuse_value(self, record: Record, refusal: Refusal) -> None:
         self._refuse(record, refusal)
         if refusal.writers is not None:
-            self._context.writers = refusal.writers
+            self._context.writers &= refusal.writers
 
     def _enter(self, kind: str, record: Record) -> bool:
         """Return whether a record of another type than the group's applies to a group of its own type.
@@ -249,10 +246,10 @@ class Loading:
             member.epoch = value.member_epoch
             held = value.assigned | value.pending if value.pending else value.assigned
             is_shorter = len(held) < len(value.assigned) + len(value.pending)
-            if is_shorter and list(self._rules.owned(value.assigned & value.pending)):
+            if is_shorter and list(owned(KINDS[record.kind], value.assigned & value.pending)):
                 self._refuse(record, self._rules.held_twice)
         member.offset = record.offset
-        if (held == before and not member.is_overtaken) or KINDS[record.kind].shares_units:
+        if held == before and not member.is_overtaken:
             return
         member.held = held
         self._release(member, before - held)
@@ -268,7 +265,7 @@ class Loading:
         """Make a member the owner of units, as far as they have one."""
         owners = self._owners
         member.is_overtaken = False
-        for unit in self._rules.owned(units):
+        for unit in owned(KINDS[record.kind], units):
             owner = owners.get(unit)
             if owner is not None and owner is not member:
                 owner.is_overtaken = True

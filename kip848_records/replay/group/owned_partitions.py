@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kip848_records.replay.group.lasting import Lasting
 from kip848_records.replay.rows import new_row
-from kip848_records.specs.owned_partition import OWNED_PARTITION
+from kip848_records.specs.tables import OWNED_PARTITION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -23,7 +24,7 @@ _new_row: Final = new_row(OWNED_PARTITION)
 
 
 class Acquisition(NamedTuple):
-    """How a member acquired partitions; `depends_on`: the first offset on which that depends, -1 if it is unknown."""
+    """How a member acquired units; `depends_on`: the first offset on which that depends, -1 if it is unknown."""
 
     member_id: str
     value: AnyMemberValue | ClassicMemberValue | None
@@ -32,14 +33,13 @@ class Acquisition(NamedTuple):
     depends_on: int
 
 
-class OwnedPartitions:
+class OwnedPartitions(Lasting[int, Acquisition]):
     """The open stays of a group. A unit is a partition, or the active task of a streams group."""
 
     def __init__(self, context: Context, group_type: str, names: Names) -> None:
-        self._context = context
+        super().__init__(context)
         self._group_type = group_type
         self._names = names
-        self._open: dict[int, Acquisition] = {}
 
     def own(self, unit: int, acquired: Acquisition) -> None:
         """Let a member own a unit: its stay goes on, or that of another ends where this one begins."""
@@ -47,47 +47,33 @@ class OwnedPartitions:
         if before is not None:
             if before.member_id == acquired.member_id:
                 return
-            self._emit(unit, before, acquired.at, acquired.offset, has_end=True)
+            self._emit(unit, before, acquired.at, acquired.offset)
         self._open[unit] = acquired
 
-    def release(self, unit: int, at: int | None, offset: int) -> None:
-        """End the stay of a unit, if it has one."""
-        before = self._open.pop(unit, None)
-        if before is not None:
-            self._emit(unit, before, at, offset, has_end=True)
-
-    def keep(self, units: Collection[int], at: int | None, offset: int) -> None:
-        """End the stays of all other units."""
+    def keep(self, units: Collection[int], offset: int) -> None:
+        """End the stays of all other units with the record at this offset."""
         for unit in [unit for unit in self._open if unit not in units]:
-            self.release(unit, at, offset)
+            self.end(unit, offset)
 
     def begin_again(self) -> None:
         """End all stays with the operation, and begin them again: units have other partitions from here on."""
         operation = self._context.operation
         at, last = operation.at, operation.last
         for unit, acquired in self._open.items():
-            self._emit(unit, acquired, at, last, has_end=True)
+            self._emit(unit, acquired, at, last)
             self._open[unit] = acquired._replace(at=at, offset=last, depends_on=last)
 
-    def lose(self, member_ids: Collection[str] | None = None, but: Collection[int] = ()) -> None:
-        """End the stays of members, of all by default, for all that is known; not those of some units.
-
-        Records of the group are missing that may have ended them, or one that could not be read.
-        """
+    def lose_members(self, member_ids: Collection[str], but: Collection[int]) -> None:
+        """End the stays of members, for all that is known, whose records could not be read; not those of some units."""
         operation = self._context.operation
         for unit, acquired in list(self._open.items()):
-            if (member_ids is None or acquired.member_id in member_ids) and unit not in but:
+            if acquired.member_id in member_ids and unit not in but:
                 del self._open[unit]
                 self._emit(unit, acquired, operation.at, operation.last, has_end=False)
 
-    def finish(self) -> None:
-        """Write the stays that are open at the end of the log."""
-        for unit, acquired in self._open.items():
-            self._emit(unit, acquired, None, None, has_end=False)
-
-    def _emit(self, unit: int, acquired: Acquisition, at: int | None, offset: int | None, *, has_end: bool) -> None:
-        context, value = self._context, acquired.value
-        for topic_id, topic, partition in self._names(unit):
+    def _emit(self, key: int, begin: Acquisition, at: int | None, offset: int | None, *, has_end: bool = True) -> None:
+        context, acquired, value = self._context, begin, begin.value
+        for topic_id, topic, partition in self._names(key):
             row = _new_row(
                 context,
                 group_type=self._group_type,

@@ -8,7 +8,7 @@ from kip848_records.kinds import CONSUMER, KINDS
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.rows import new_row
-from kip848_records.specs.group_states import GROUP_STATE_TIMELINE
+from kip848_records.specs.tables import GROUP_STATE_TIMELINE
 
 if TYPE_CHECKING:
     from kip848_records.replay.group.context import Context
@@ -122,17 +122,3 @@ class StateTimeline:
             clock_skew=context.operation.is_skewed(self._from_offset, duration_ms),
         )
         context.emit(row, self._began, has_end=has_end)
-
-
-def group_id_hash(group_id: str) -> int:
-    """Return the number that determines a group's partition: `Utils.abs` in Kafka of Java's `String.hashCode`.
-
-    The hash is over UTF-16 code units.
-    """
-    code = 0
-    units = group_id.encode("utf-16-be", "surrogatepass")
-    for place in range(0, len(units), 2):
-        code = (31 * code + (units[place] << 8) + units[place + 1]) & 0xFFFFFFFF
-    if code >= 1 << 31:
-        code -= 1 << 32
-    return 0 if code == -(1 << 31) else abs(code)

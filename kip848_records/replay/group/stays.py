@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.spill import IdSet
 from kip848_records.replay.rows import new_row
-from kip848_records.specs.members import MEMBERSHIP
+from kip848_records.specs.tables import MEMBERSHIP
 
 if TYPE_CHECKING:
     from kip848_records.replay.group.context import Context

@@ -17,6 +17,8 @@ REGEX_RESOLVED: Final = "regex_resolved"
 TOPIC_METADATA_CHANGED: Final = "topic_metadata_changed"
 STATIC_MEMBER_REPLACED: Final = "static_member_replaced"
 CREATED: Final = "created"
+CONFIG_MISMATCH: Final = "config_mismatch"
+PROBING: Final = "probing"
 
 # How an epoch, a generation or a rebalance ends.
 CONVERGED: Final = "converged"
@@ -25,6 +27,12 @@ EMPTIED: Final = "emptied"
 DELETED: Final = "deleted"
 OPEN: Final = "open"
 RECONCILED: Final = "reconciled"
+
+# States of a member; others are `RECONCILED` and `UNKNOWN`.
+BEHIND: Final = "behind"
+REVOKING: Final = "revoking"
+WAITING: Final = "waiting"
+AWAY_STATE: Final = "away"
 
 # How a member comes and goes; an upgrade and a downgrade are causes and outcomes, too.
 JOINED: Final = "joined"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.kinds import CLASSIC
+from kip848_records.protocol.group_partition import group_id_hash
 from kip848_records.replay.group.known_history import CENSORED, NEVER, RIGHT_CENSORED
-from kip848_records.replay.group.states import REBALANCING, RECONCILING, group_id_hash
+from kip848_records.replay.group.states import REBALANCING, RECONCILING
 from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.replay.rows import GroupState
 
@@ -94,6 +95,8 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
         has_lost_prefix=is_lost,
         captured_at=context.captured_at,
         is_read_to_end=context.is_read_to_end,
+        moved_from=None if context.move is None else context.move.old,
+        moved_at=None if context.move is None else context.move.at,
         history=state_history,
         **columns,
     )

@@ -67,16 +67,15 @@ def _of_modern(context: Context, group: ModernGroup) -> Iterator[Row]:
         if member.state == GONE:
             continue
         pending = NOTHING if member.current is None else member.current.pending
-        target = _by_place(context, group, member.target) if member.has_target else None
-        present, revoked = (_by_place(context, group, units) for units in (member.held, pending))
+        target = _by_place(group, member.target) if member.has_target else None
+        present, revoked = (_by_place(group, units) for units in (member.held, pending))
         yield from _rows(context, group.kind, member.member_id, present, target, revoked)
 
 
-def _by_place(context: Context, group: ModernGroup, units: Iterable[int]) -> dict[Place, list[int]]:
+def _by_place(group: ModernGroup, units: Iterable[int]) -> dict[Place, list[int]]:
     places: dict[Place, list[int]] = {}
-    names = group.end.waits.names
     for unit in units:
-        topic_id, number, subtopology_id, role = names(context.numbers, unit)
+        topic_id, number, subtopology_id, role = group.units.name(unit)
         places.setdefault((topic_id, None, subtopology_id, None, role), []).append(number)
     return places
 

@@ -13,7 +13,7 @@ from kip848_records.replay.dispatch import classic_group
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import DELETED, REPLACED, UPGRADED
 from kip848_records.replay.rows import new_row
-from kip848_records.specs.classic import GROUP_MIGRATION
+from kip848_records.specs.tables import GROUP_MIGRATION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

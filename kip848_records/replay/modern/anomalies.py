@@ -12,14 +12,15 @@ from kip848_records.replay.group.vocabulary import (
     TWO_OWNERS,
 )
 from kip848_records.replay.rows import new_row
-from kip848_records.specs.anomaly import ANOMALY
+from kip848_records.specs.tables import ANOMALY
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sized
+    from collections.abc import Iterable, Sized
 
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.modern.member import Claims, Member
     from kip848_records.replay.modern.targets import Targets
+    from kip848_records.replay.numbers import Units
     from kip848_records.replay.records import AnyMemberValue, Record
 
 _new_row: Final = new_row(ANOMALY)
@@ -40,8 +41,9 @@ class _Anomaly(NamedTuple):
 class Anomalies:
     """The anomalies of an operation, written at its end. `wrote_assignment`: the offset of its last type 6."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, units: Units) -> None:
         self._context = context
+        self._units = units
         self._anomalies: list[_Anomaly] = []
         self._jumps: list[_Anomaly] = []
         self.wrote_assignment: int | None = None
@@ -78,7 +80,7 @@ class Anomalies:
         offset, at, epoch = self.wrote_assignment, self._context.operation.at, assignment_epoch
         if offset is None:
             return
-        doubled = self._doubled(targets)
+        doubled = list(self._units.owned(targets.claims.contested))
         if doubled:
             partition = min(doubled)
             members = sorted(member.member_id for member in targets.claims[partition])
@@ -103,19 +105,11 @@ class Anomalies:
 
     def _check_owners(self, member: Member, holders: Claims) -> None:
         """Check that no other member holds a partition of a member whose type 8 was written."""
-        shared = sorted(self._shared(member, holders))
+        shared = sorted(unit for unit in self._units.owned(member.held) if len(holders.get(unit, ())) > 1)
         if shared:
             others = sorted(holder.member_id for holder in holders[shared[0]] if holder is not member)
             seen = f"{self._name(shared[0])} also of {', '.join(others)}{_more(shared)}"
             self._add_for_member(TWO_OWNERS, member, "one owner of each partition", seen)
-
-    def _doubled(self, targets: Targets) -> Collection[int]:
-        """Return the partitions that must be in one target, and are in several."""
-        return targets.claims.contested
-
-    def _shared(self, member: Member, holders: Claims) -> Collection[int]:
-        """Return the partitions of a member that must have one owner, and have several."""
-        return [partition for partition in member.held if len(holders.get(partition, ())) > 1]
 
     def _add_for_member(self, kind: str, member: Member, expected: str, seen: str) -> None:
         at = self._context.operation.at
@@ -127,9 +121,9 @@ class Anomalies:
         anomaly = _Anomaly(kind, record.offset, record.timestamp, record.member_id, epoch, expected, seen)
         self._anomalies.append(anomaly)
 
-    def _name(self, partition: int) -> str:
-        topic_id, number = self._context.numbers.name(partition)
-        return f"{topic_id}-{number}"
+    def _name(self, unit: int) -> str:
+        topic_id, number, subtopology_id, _ = self._units.name(unit)
+        return f"{topic_id}-{number}" if subtopology_id is None else f"task {subtopology_id}_{number}"
 
 
 def _more(partitions: Sized) -> str:

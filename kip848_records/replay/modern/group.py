@@ -65,9 +65,9 @@ class ModernGroup(ModernState):
                 self.anomalies.group_went_back(record, before, epoch)
                 self._start_over()
         self.group_epoch = epoch
-        sign = self.causes.bump(value.metadata_hash)
-        if self.end.epochs.is_new(epoch):
-            self.end.bumps.append((epoch, record.timestamp, record.offset, self.member_count, sign))
+        if self.end.epochs.is_new(epoch):  # else it repeats the last one, and what was written before causes the next
+            trigger = self.causes.bump(value.metadata_hash)
+            self.end.bumps.append((epoch, record.timestamp, record.offset, self.member_count, trigger))
 
     def replay_member(self, record: Record) -> None:
         """Replay a member's metadata (types 5, 10, 19)."""

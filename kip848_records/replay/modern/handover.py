@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kip848_records.replay.group.context import Stopwatch, ms_between
 
@@ -14,33 +14,33 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Gap:
-    """A partition that a member released and that has had no owner since.
+    """A partition that a member released and that has had no owner since; without a member, it never had an owner.
 
-    `elapsed`: when it began, see `Operation.elapsed`. `was_wanted`: some target contained it when it was released.
-    `wanted`: the time since then in which some target contained it.
+    `elapsed`: when it began, see `Operation.elapsed`. `was_wanted`: some target contained it when it began. `wanted`:
+    the time since then in which some target contained it.
     """
 
-    member_id: str
+    member_id: str | None
     at: int | None
-    offset: int
+    offset: int | None
     elapsed: int
     was_wanted: bool
     wanted: Stopwatch = field(default_factory=Stopwatch)
 
 
 class Handover(NamedTuple):
-    """A handover: the columns of `partition_handover` that other tables of handovers have, too."""
+    """A handover: the columns of `partition_handover` that other tables of handovers have, too, and an epoch."""
 
-    acquired_offset: int | None
     from_member: str | None
-    released_at: int | None
-    released_offset: int | None
-    to_member: str | None
-    acquired_at: int | None
-    unowned_ms: int | None
-    was_wanted: bool | None
-    wanted_ms: int | None
-    epoch: int | None
+    released_at: int | None = None
+    released_offset: int | None = None
+    unowned_ms: int | None = None
+    wanted: bool | None = None
+    wanted_ms: int | None = None
+    acquired_offset: int | None = None
+    to_member: str | None = None
+    acquired_at: int | None = None
+    epoch: int | None = None
 
     @classmethod
     def of_gap(
@@ -50,34 +50,19 @@ class Handover(NamedTuple):
 
         `at` and `elapsed`: when the gap ended, None if unknown.
         """
-        return cls(
-            acquired_offset=None if member is None else member.current_offset,
-            from_member=gap.member_id,
-            released_at=gap.at,
-            released_offset=gap.offset,
-            to_member=None if member is None else member.member_id,
-            acquired_at=None if member is None else at,
-            unowned_ms=ms_between(gap.at, at),
-            was_wanted=was_wanted,
-            wanted_ms=None if elapsed is None else gap.wanted.ms_until(elapsed),
-            epoch=None if member is None else member.epoch,
+        wanted_ms = None if elapsed is None else gap.wanted.ms_until(elapsed)
+        handover = cls(gap.member_id, gap.at, gap.offset, ms_between(gap.at, at), was_wanted, wanted_ms)
+        return handover if member is None else handover.to(member, at)
+
+    def to(self, member: Member, at: int | None) -> Handover:
+        """Return the handover to a new owner."""
+        return self._replace(
+            acquired_offset=member.current_offset, to_member=member.member_id, acquired_at=at, epoch=member.epoch
         )
 
-    @classmethod
-    def without_gap(cls, member: Member, owner: str | None, at: int | None) -> Handover:
-        """Return the acquisition of a partition that was free, or that its `owner` has not released."""
-        return cls(
-            acquired_offset=member.current_offset,
-            from_member=owner,
-            released_at=None,
-            released_offset=None,
-            to_member=member.member_id,
-            acquired_at=at,
-            unowned_ms=None,
-            was_wanted=None,
-            wanted_ms=None,
-            epoch=member.epoch,
-        )
+    def columns(self) -> dict[str, Any]:
+        """Return the columns; the epoch has another name in each table."""
+        return {name: value for name, value in self._asdict().items() if name != "epoch"}
 
     def is_skewed(self, operation: Operation, begin: int) -> bool:
         """Return the value of `clock_skew`. A first acquisition has no start."""

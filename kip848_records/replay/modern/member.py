@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.replay.group.vocabulary import RECONCILED, UNKNOWN
+from kip848_records.replay.group.vocabulary import AWAY_STATE, BEHIND, RECONCILED, REVOKING, UNKNOWN, WAITING
 from kip848_records.replay.rows import new_row
-from kip848_records.specs.members import MEMBER_STATE_TIMELINE
+from kip848_records.specs.tables import MEMBER_STATE_TIMELINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,10 +32,6 @@ STATELESS: Final = 5
 GONE: Final = 6
 """No member: it has no type 5."""
 
-BEHIND: Final = "behind"
-REVOKING: Final = "revoking"
-WAITING: Final = "waiting"
-AWAY_STATE: Final = "away"
 _NAMES: Final = {UNREVOKED: REVOKING, UNRELEASED: WAITING, AWAY: AWAY_STATE}
 
 AWAY_EPOCH: Final = -2

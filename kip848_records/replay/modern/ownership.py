@@ -6,34 +6,52 @@ static member that is away (member epoch -2) still holds its partitions, but own
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from kip848_records.kinds import KINDS
 from kip848_records.replay.group.known_history import NEVER
+from kip848_records.replay.group.owned_partitions import Acquisition, OwnedPartitions
 from kip848_records.replay.modern.handover import Gap, Handover
-from kip848_records.replay.modern.member import NOTHING
+from kip848_records.replay.modern.member import AWAY_EPOCH, NOTHING
+from kip848_records.replay.modern.ownership_intervals import OwnershipIntervals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.modern.member import Member
+    from kip848_records.replay.modern.ownership_intervals import Begin
     from kip848_records.replay.modern.targets import Assignment, Targets
     from kip848_records.replay.modern.timelines.rebalances import Rebalances
     from kip848_records.replay.modern.waits import Waits
+    from kip848_records.replay.numbers import Units
+
+
+class _Group(Protocol):
+    """What is needed of `state.ModernState`."""
+
+    context: Context
+    kind: str
+    units: Units
+    targets: Targets
 
 
 class Ownership:
     """The owners of an incarnation's partitions.
 
-    `holders`: the members whose type 8 lists a partition, the newest last; more than one only if two members claim it
-    at once. `unwanted`: partitions without an owner that are in no target any more. `free_since`: the offset from which
-    on an acquisition counts as a first one. `_freed`: when partitions without a holder became free. `_unmet`: since
-    when a partition that never had an owner is in a target.
+    `has_intervals`: the intervals of its members are rows, too. `holders`: the members whose type 8 lists a partition,
+    the newest last; more than one only if two members claim it at once. `unwanted`: partitions without an owner that
+    are in no target any more. `free_since`: the offset from which on an acquisition counts as a first one. `_freed`:
+    when partitions without a holder became free. `_gaps`: partitions without an owner, that had one or are in a target.
     """
 
-    def __init__(self, context: Context, targets: Targets, waits: Waits, rebalances: Rebalances) -> None:
+    has_intervals = False
+
+    def __init__(self, group: _Group, waits: Waits, rebalances: Rebalances) -> None:
+        context, kind = group.context, KINDS[group.kind]
         self._context = context
-        self._targets = targets
+        self._units = group.units
+        self._targets = group.targets
         self._waits = waits
         self._rebalances = rebalances
         # The group becomes Empty, or its incarnation ends: what its members give up is no rebalance.
@@ -42,12 +60,21 @@ class Ownership:
         self._gaps: dict[int, Gap] = {}
         self._freed: dict[int, int | None] = {}
         self.unwanted: set[int] = set()
-        self._unmet: dict[int, int] = {}
         self._released: dict[int, Member] = {}
         self.free_since = context.incarnation_offset
         # The operation converted the group from or to a classic one: members of that protocol keep their partitions.
         self.is_upgrade = self.is_downgrade = False
         self.is_lost = False
+        self._intervals = OwnershipIntervals(context, kind.group_type, group.units)
+        self._stays = OwnedPartitions(context, kind.group_type, self.partitions_of)
+        self._has_stays = kind.commits and context.reads_commits
+        # Units whose owner may have changed in the operation.
+        self._changed: set[int] = set()
+
+    def partitions_of(self, unit: int) -> Iterable[tuple[str | None, str | None, int]]:
+        """Return the topic partitions of a unit: topic id or name, the other one None, and the partition's number."""
+        topic_id, number = self._context.numbers.name(unit)
+        return ((topic_id, None, number),)
 
     def released_at(self, _: Member, partition: int) -> int | None:
         """Return when a partition without a holder became free for a member; None if that was not seen."""
@@ -65,30 +92,31 @@ class Ownership:
         for partition, gap in self._gaps.items():
             if gap.was_wanted or partition in self._targets:
                 self._rebalances.add_unowned(gap.elapsed, gap.offset)
-        for since in self._unmet.values():
-            self._rebalances.add_unowned(since)
 
     def end_unseen(self) -> None:
-        """Note that the incarnation ends while its state is unknown. Gaps have no end then, and no row."""
+        """End the intervals and stays of an incarnation that ends while its state is unknown. Gaps have no row then."""
+        self._intervals.end_all()
+        self._stays.end_all()
 
     def baseline(self, changed: Iterable[tuple[Member, frozenset[int]]]) -> None:
         """Set the owners without handovers: how the members acquired the partitions is unknown."""
+        members = set()
         for member, held in changed:
-            self._move_holder(member, held)
-            member.was_away = member.epoch < NEVER
-            for partition in held:
+            members.add(member)
+            self._move_holder(member, held, is_seen=False)
+            for partition in self._units.owned(held):
                 self._end_gap_unseen(partition)
                 if member.was_away:
                     self._begin_gap(partition, member, member.current_at, was_wanted=partition in self._targets)
         self._freed.clear()
         self._retarget()
         self._targets.end_operation()
+        self._settle(members)
 
     def end_operation(self, changed: list[tuple[Member, frozenset[int]]]) -> None:
         """Apply the changed members' partitions at the end of an operation, in the order of their types 8."""
         acquired = self._release_changed(changed)
         for member, held in changed:
-            member.was_away = member.epoch < NEVER
             self._move_holder(member, held)
         for member, partitions in acquired:
             is_kept = self.is_upgrade and member.value is not None and member.value.is_classic
@@ -102,60 +130,91 @@ class Ownership:
         if self._targets.retargeted:
             self._retarget()
             self._targets.end_operation()
+        self._settle(())
 
     def _release_changed(self, changed: list[tuple[Member, frozenset[int]]]) -> list[tuple[Member, Iterable[int]]]:
         """Let the changed members release partitions, and return those that they acquire."""
         acquired: list[tuple[Member, Iterable[int]]] = []
         for member, held in changed:
             before = NOTHING if member.was_away else member.held
-            owned = NOTHING if member.epoch < NEVER else held
+            owned = NOTHING if member.epoch == AWAY_EPOCH else held
             if before and before != owned:
-                for partition in before - owned if owned else before:
+                for partition in self._units.owned(before - owned if owned else before):
                     self._release(member, partition)
             if owned and owned != before:
-                acquired.append((member, owned - before if before else owned))
+                acquired.append((member, self._units.owned(owned - before if before else owned)))
         return acquired
 
     def end_unwanted_gaps(self) -> None:
         """End the gaps of partitions that are in no target, at equal group epoch and assignment epoch."""
         for partition in sorted(self.unwanted):
-            if partition in self._gaps:
-                self._end_gap(partition)
-            else:
-                self._rebalances.add_unowned(self._unmet.pop(partition))
+            self._end_gap(partition)
         self.unwanted.clear()
 
     def end_all_gaps(self) -> None:
-        """End all gaps: the group became Empty, or its incarnation ends."""
+        """End all gaps, intervals and stays: the group became Empty, or its incarnation ends."""
         self._is_ending = True
         for partition in sorted(self._gaps):
             self._end_gap(partition)
         self._is_ending = False
-        for since in self._unmet.values():
-            self._rebalances.add_unowned(since)
-        self._unmet.clear()
         self.unwanted.clear()
         self.free_since = self._context.operation.last
+        self._intervals.end_all()
+        self._stays.end_all()
 
     def finish(self, elapsed: int | None) -> None:
-        """Write the gaps that are open at the end of the log; `elapsed`: when it was captured."""
+        """Write what is open at the end of the log; `elapsed`: when it was captured."""
         self._end_open(self._context.captured_at, elapsed)
+        self._intervals.finish()
+        self._stays.finish()
 
     def lose(self) -> None:
         """Write what is open where records of the group are lost: how it ends is unknown."""
         self.is_lost = True
         self._end_open(self._context.operation.at, self._context.operation.elapsed)
+        self._intervals.lose()
+        self._stays.lose()
 
     def _end_open(self, at: int | None, elapsed: int | None) -> None:
         for partition, gap in sorted(self._gaps.items()):
             self._emit_gap(partition, gap, at, elapsed, has_end=False)
-        for since in self._unmet.values():
-            self._rebalances.add_unowned(since, until=elapsed)
         self._gaps.clear()
-        self._unmet.clear()
 
-    def _move_holder(self, member: Member, held: frozenset[int]) -> None:
+    def _settle(self, unseen: Collection[Member]) -> None:
+        """Let units have their owners after the operation.
+
+        `unseen`: the members whose records were written before the history is complete.
+        """
+        acquisitions: dict[Member, Acquisition] = {}
+        for unit in self._units.owned(self._changed):
+            owner = next((holder for holder in reversed(self.holders.get(unit, ())) if not holder.was_away), None)
+            if owner is None:
+                self._stays.end(unit)
+                continue
+            if owner not in acquisitions:
+                begin = self._begin_of(owner, is_seen=owner not in unseen)
+                acquisitions[owner] = Acquisition(owner.member_id, owner.known, *begin)
+            self._stays.own(unit, acquisitions[owner])
+        self._changed.clear()
+
+    def _begin_of(self, member: Member, *, is_seen: bool) -> Begin:
+        """Return since when a member owns what it got in the operation.
+
+        Not `is_seen`: its record was written before the history is complete. It has owned them at least since then.
+        """
+        if not is_seen:
+            return member.current_at, member.current_offset, NEVER
+        return self._context.operation.at, self._context.operation.last, self._context.operation.last
+
+    def _move_holder(self, member: Member, held: frozenset[int], *, is_seen: bool = True) -> None:
         before = member.held
+        owned_before = NOTHING if member.was_away else before
+        member.was_away = member.epoch == AWAY_EPOCH
+        owned = NOTHING if member.was_away else held
+        if self.has_intervals:
+            self._intervals.change(member, owned_before, owned, self._begin_of(member, is_seen=is_seen))
+        if self._has_stays:
+            self._changed |= owned_before ^ owned
         member.held = held
         if held == before:
             return
@@ -165,7 +224,7 @@ class Ownership:
             if partition not in holders:
                 self._freed[partition] = at
             if partition in waits.waiters:
-                waits.lost(member, partition)
+                waits.gained(member, partition, -1)
         for partition in held - before if before else held:
             holders.add(partition, member)
             if partition in waits.waiters:
@@ -191,14 +250,12 @@ class Ownership:
             was_wanted = self._was_wanted(partition)
             gap = Gap(released.member_id, operation.at, released.current_offset, operation.elapsed, was_wanted)
             self._emit_gap(partition, gap, operation.at, operation.elapsed, member=member)
-        elif partition in self._gaps:
-            self._end_gap(partition, member)
         else:
-            since = self._unmet.pop(partition, None)
-            if since is not None:
-                self.unwanted.discard(partition)
-                self._rebalances.add_unowned(since)
-            self._emit_acquired(partition, self.free_since, member, None)
+            before = self._gaps.get(partition)
+            if before is not None:
+                self._end_gap(partition, member)
+            if before is None or before.member_id is None:
+                self._emit_acquired(partition, self.free_since, member, None)
 
     def _keep(self, _: Member, partition: int) -> None:
         """Let a member go on with a partition that it had in the classic group."""
@@ -234,14 +291,11 @@ class Ownership:
         elapsed, targets = self._context.operation.elapsed, self._targets
         for partition in targets.retargeted:
             gap = self._gaps.get(partition)
+            is_free = gap is None and all(holder.was_away for holder in self.holders.get(partition, ()))
+            if is_free and partition in targets:
+                gap = self._gaps[partition] = Gap(None, None, None, elapsed, was_wanted=True)
             if gap is not None:
                 self._want(partition, gap)
-            elif all(holder.was_away for holder in self.holders.get(partition, ())):
-                if partition in targets:
-                    self._unmet.setdefault(partition, elapsed)
-                    self.unwanted.discard(partition)
-                elif partition in self._unmet:
-                    self.unwanted.add(partition)
 
     def _end_gap(self, partition: int, member: Member | None = None) -> None:
         operation = self._context.operation
@@ -259,22 +313,21 @@ class Ownership:
         member: Member | None = None,
         has_end: bool = True,
     ) -> None:
-        """Write a gap that lasts until a time, None if unknown."""
+        """Write a gap that lasts until a time, None if unknown. A gap that never had an owner is no handover."""
         wanted = gap.was_wanted or partition in self._targets
         if wanted:
             self._rebalances.add_unowned(gap.elapsed, gap.offset, elapsed)
-        handover = Handover.of_gap(gap, at, elapsed, member, was_wanted=wanted)
-        self._emit(partition, gap.offset, handover, has_end=has_end)
+        if gap.offset is not None:
+            handover = Handover.of_gap(gap, at, elapsed, member, was_wanted=wanted)
+            self._emit(partition, gap.offset, handover, has_end=has_end)
 
     def _end_gap_unseen(self, partition: int) -> None:
         self._gaps.pop(partition, None)
         self.unwanted.discard(partition)
-        self._unmet.pop(partition, None)
 
     def _emit_acquired(self, partition: int, begin: int, member: Member, owner: str | None) -> None:
         """Write an acquisition that ends no gap; `owner`: the member that has not released the partition."""
-        handover = Handover.without_gap(member, owner, self._context.operation.at)
-        self._emit(partition, begin, handover)
+        self._emit(partition, begin, Handover(owner).to(member, self._context.operation.at))
 
     def _emit(self, partition: int, begin: int, handover: Handover, *, has_end: bool = True) -> None:
         """Write a handover."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from kip848_records.kinds import KINDS
 from kip848_records.replay.group.states import ASSIGNING, EMPTY, RECONCILING, STABLE
 from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.replay.modern.anomalies import Anomalies
@@ -13,9 +14,11 @@ from kip848_records.replay.modern.member import AWAY_EPOCH, GONE, NO_EPOCH, STAT
 from kip848_records.replay.modern.member import STABLE as MEMBER_STABLE
 from kip848_records.replay.modern.ownership import Ownership
 from kip848_records.replay.modern.targets import Targets
-from kip848_records.replay.modern.waits import Waits
+from kip848_records.replay.numbers import Units
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.modern.member import Member
 
@@ -35,8 +38,7 @@ class ModernState:
     """
 
     kind: str
-    new_waits = Waits
-    new_ownership = Ownership
+    new_ownership: Callable[..., Ownership] = Ownership
     new_targets = Targets
     new_causes = Causes
     new_anomalies = Anomalies
@@ -52,9 +54,10 @@ class ModernState:
         self.group_epoch: int | None = None
         self.assignment_epoch: int | None = None
         self.start_epoch = NO_EPOCH
-        self.targets = self.new_targets()
+        self.units = Units(KINDS[self.kind], context.numbers)
+        self.targets = self.new_targets(self.units)
         self.causes = self.new_causes(is_complete=is_complete)
-        self.anomalies = self.new_anomalies(context)
+        self.anomalies = self.new_anomalies(context, self.units)
         self.jump: int | None = None
         self.touched: list[Member] = []
         self.effective_assignment_epoch: int | None = None

@@ -8,6 +8,7 @@ from kip848_records.replay.modern.member import NOTHING, Claims
 
 if TYPE_CHECKING:
     from kip848_records.replay.modern.member import Member
+    from kip848_records.replay.numbers import Units
     from kip848_records.replay.records import Record
 
 
@@ -35,7 +36,8 @@ class Targets:
     those of targets with a tombstone.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, units: Units) -> None:
+        self._owned = units.owned
         self.claims = Claims()
         self.retargeted: set[int] = set()
         self.deleted: set[int] = set()
@@ -58,13 +60,12 @@ class Targets:
             self.deleted = set()
 
     def retarget(self, member: Member, target: frozenset[int]) -> None:
-        """Replace a member's target."""
-        before = member.target
-        member.target = target
-        for partition in before - target if target else before:
+        """Replace a member's target; only its units with one owner are compared with those of others."""
+        before, member.target, owned = member.target, target, self._owned
+        for partition in owned(before - target if target else before):
             self._change(partition)
             self.claims.remove(partition, member)
-        for partition in target - before if before else target:
+        for partition in owned(target - before if before else target):
             self._change(partition)
             self.claims.add(partition, member)
 

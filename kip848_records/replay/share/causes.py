@@ -2,69 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.group.vocabulary import (
     MEMBER_JOINED,
     MEMBER_LEFT,
     SUBSCRIPTION_CHANGED,
     TOPIC_METADATA_CHANGED,
-    UNKNOWN,
 )
 from kip848_records.replay.modern.causes import Causes, Trigger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
 PARTITIONS_INITIALIZED: Final = "partitions_initialized"
+INITIALIZED_OTHERS: Final = "initialized_others"
+"""A sign: the initialized partitions are not those of the targets."""
 
-
-@dataclass(slots=True)
-class ShareTrigger(Trigger):
-    """The records of an operation between its previous type 11 and a type 11."""
-
-    initialized_others: bool = False
-    """The initialized partitions are not those of the targets."""
+_OF_MEMBERS: Final = (SUBSCRIPTION_CHANGED, MEMBER_JOINED, MEMBER_LEFT)
 
 
 class ShareCauses(Causes):
     """The possible causes of the next epoch of a share group."""
 
-    new_trigger = ShareTrigger
+    order = (*_OF_MEMBERS, TOPIC_METADATA_CHANGED, PARTITIONS_INITIALIZED)
 
     @property
     def needs_partitions(self) -> bool:
         """Whether no member's record is a cause, so that the partitions may be."""
-        written = self._written
-        return not (written.resubscribed or written.joined or written.left)
+        return not any(map(self._written.signs.get, _OF_MEMBERS))
 
-    def initialized_others(self, *, is_other: bool) -> None:
-        """Note before a bump whether the initialized partitions are not those of the targets."""
-        cast("ShareTrigger", self._written).initialized_others = is_other
-
-    def _cause_before(self, trigger: Trigger) -> tuple[str, tuple[str, ...]]:
-        return _first(trigger, is_new=self._proves_new(trigger))
-
-    def _cause(self, trigger: Trigger, *, is_changed: bool | None) -> tuple[str, tuple[str, ...]]:
-        """Return the cause and its members.
+    def compared(self, trigger: Trigger, changed: bool | None) -> Collection[str]:  # noqa: FBT001 - None is a third
+        """Return the causes that show in a comparison with the previous group epoch.
 
         Without the hash before, a change of topics cannot be excluded, so that initialized partitions are no cause.
         """
-        cause, triggers = _first(trigger, is_new=True)
-        if cause == UNKNOWN and is_changed:
-            cause = TOPIC_METADATA_CHANGED
-        elif cause == UNKNOWN and is_changed is not None and cast("ShareTrigger", trigger).initialized_others:
-            cause = PARTITIONS_INITIALIZED
-        return cause, triggers
-
-
-def _first(trigger: Trigger, *, is_new: bool) -> tuple[str, tuple[str, ...]]:
-    """Return the first cause among the members' records. `is_new`: those that joined are known to be new."""
-    causes: tuple[tuple[bool, str, Iterable[str]], ...] = (
-        (bool(trigger.resubscribed), SUBSCRIPTION_CHANGED, trigger.resubscribed),
-        (bool(trigger.joined) and is_new, MEMBER_JOINED, trigger.joined),
-        (bool(trigger.joined), UNKNOWN, ()),
-        (bool(trigger.left), MEMBER_LEFT, trigger.left),
-    )
-    return next(((cause, tuple(members)) for fits, cause, members in causes if fits), (UNKNOWN, ()))
+        is_other = changed is False and INITIALIZED_OTHERS in trigger.noted
+        return (PARTITIONS_INITIALIZED,) if is_other else super().compared(trigger, changed)

@@ -12,8 +12,8 @@ from kip848_records.kinds import SHARE, Role
 from kip848_records.replay.group.states import EMPTY, STABLE
 from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.replay.modern.group import ModernGroup
-from kip848_records.replay.share.causes import ShareCauses
-from kip848_records.replay.share.ownership import ShareAnomalies, ShareOwnership, ShareTargets
+from kip848_records.replay.share.causes import INITIALIZED_OTHERS, ShareCauses
+from kip848_records.replay.share.ownership import ShareOwnership, ShareTargets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,10 +26,11 @@ class ShareGroup(ModernGroup):
     """One incarnation of a share group, with the handlers of a consumer group."""
 
     kind = SHARE
+    targets: ShareTargets
+    causes: ShareCauses
     new_ownership = ShareOwnership
     new_targets = ShareTargets
     new_causes = ShareCauses
-    new_anomalies = ShareAnomalies
 
     def handlers(self) -> list[Callable[[Record], None] | None]:
         """Return the handlers of records, by role."""
@@ -39,9 +40,8 @@ class ShareGroup(ModernGroup):
 
     def replay_group_epoch(self, record: Record) -> None:
         """Replay a type 11 with a value."""
-        causes = cast("ShareCauses", self.causes)
-        if causes.needs_partitions:
-            causes.initialized_others(is_other=self._share_targets.differ_from_initialized())
+        if self.causes.needs_partitions and self.targets.differ_from_initialized():
+            self.causes.note(INITIALIZED_OTHERS)
         super().replay_group_epoch(record)
 
     def replay_member(self, record: Record) -> None:
@@ -50,23 +50,19 @@ class ShareGroup(ModernGroup):
         before = None if member is None else member.value
         super().replay_member(record)
         value = cast("MemberValue | None", record.value)
-        self._share_targets.subscribe(_topics(before), _topics(value))
+        self.targets.subscribe(_topics(before), _topics(value))
 
     def replay_share_state(self, record: Record) -> None:
         """Replay a type 15."""
         self.end.is_eventful = True
         value = cast("ShareStateValue | None", record.value)
-        self._share_targets.initialize(() if value is None else value.initialized)
+        self.targets.initialize(() if value is None else value.initialized)
         self._share_ownership.states.change(value, record.offset)
 
     def delete(self, record: Record) -> None:
         """Replay the tombstone of type 11: the incarnation ends with the operation."""
         super().delete(record)
         self._share_ownership.states.change(None, record.offset)
-
-    @property
-    def _share_targets(self) -> ShareTargets:
-        return cast("ShareTargets", self.targets)
 
     @property
     def _share_ownership(self) -> ShareOwnership:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kip848_records.kinds import SHARE
-from kip848_records.replay.modern.anomalies import Anomalies
+from kip848_records.replay.modern.handover import Gap
 from kip848_records.replay.modern.member import NOTHING
-from kip848_records.replay.modern.ownership_intervals import OwnershipWithIntervals
+from kip848_records.replay.modern.ownership import Ownership
 from kip848_records.replay.modern.targets import Targets
 from kip848_records.replay.share.partitions import SharePartitionStates
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from kip848_records.replay.group.context import Context
-    from kip848_records.replay.modern.member import Claims, Member
+    from kip848_records.replay.modern.member import Member
+    from kip848_records.replay.modern.state import ModernState
     from kip848_records.replay.modern.targets import Assignment
     from kip848_records.replay.modern.timelines.rebalances import Rebalances
     from kip848_records.replay.modern.waits import Waits
+    from kip848_records.replay.numbers import Units
     from kip848_records.replay.records import Record
     from kip848_records.replay.share.values import ShareTopic
 
@@ -29,8 +29,8 @@ class ShareTargets(Targets):
     `retargeted`: partitions that became wanted, or are wanted no more, since the operation began.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, units: Units) -> None:
+        super().__init__(units)
         self._wanted: set[int] = set()
         self._initialized: dict[str, frozenset[int]] = {}
         self._subscribers: dict[str, int] = {}
@@ -81,57 +81,32 @@ class ShareTargets(Targets):
             self._wanted ^= {partition}
 
 
-class ShareOwnership(OwnershipWithIntervals):
+class ShareOwnership(Ownership):
     """The members that have an incarnation's partitions, and the wanted partitions that no member has.
 
     A partition has no owner to hand it over. `states`: those of the group's topics.
     """
 
-    group_type = SHARE
+    has_intervals = True
 
-    def __init__(self, context: Context, targets: Targets, waits: Waits, rebalances: Rebalances) -> None:
-        super().__init__(context, targets, waits, rebalances)
-        self.states = SharePartitionStates(context)
-
-    def baseline(self, changed: Iterable[tuple[Member, frozenset[int]]]) -> None:
-        """Set the owners: since when they have their partitions is unknown."""
-        changed = list(changed)
-        for member, held in changed:
-            self._targets.retargeted |= member.held ^ held
-        super().baseline(changed)
-
-    def end_operation(self, changed: list[tuple[Member, frozenset[int]]]) -> None:
-        """Apply the changed members' partitions at the end of an operation."""
-        for member, held in changed:
-            self._targets.retargeted |= member.held ^ held
-        super().end_operation(changed)
+    def __init__(self, group: ModernState, waits: Waits, rebalances: Rebalances) -> None:
+        super().__init__(group, waits, rebalances)
+        self.states = SharePartitionStates(group.context)
 
     def finish(self, elapsed: int | None) -> None:
         """Write what is open at the end of the log."""
         super().finish(elapsed)
         self.states.finish()
 
-    def _release(self, member: Member, partition: int) -> None:
-        """Let `_retarget` see that no member has the partition."""
-
-    def _acquire(self, member: Member, partition: int) -> None:
-        """Let `_retarget` see that a member has the partition."""
+    def _move_holder(self, member: Member, held: frozenset[int], *, is_seen: bool = True) -> None:
+        self._targets.retargeted |= member.held ^ held
+        super()._move_holder(member, held, is_seen=is_seen)
 
     def _retarget(self) -> None:
         """Begin and end the time in which no member has a wanted partition."""
-        elapsed, targets, unmet = self._context.operation.elapsed, self._targets, self._unmet
+        elapsed, targets, gaps = self._context.operation.elapsed, self._targets, self._gaps
         for partition in targets.retargeted:
             if partition in targets and partition not in self.holders:
-                unmet.setdefault(partition, elapsed)
-            elif partition in unmet:
-                self._rebalances.add_unowned(unmet.pop(partition))
-
-
-class ShareAnomalies(Anomalies):
-    """The anomalies of an operation of a share group, whose partitions may have several owners."""
-
-    def _shared(self, member: Member, holders: Claims) -> Collection[int]:  # noqa: ARG002 - none has to have one owner
-        return ()
-
-    def _doubled(self, targets: Targets) -> Collection[int]:  # noqa: ARG002 - as above
-        return ()
+                gaps.setdefault(partition, Gap(None, None, None, elapsed, was_wanted=True))
+            elif partition in gaps:
+                self._end_gap(partition)

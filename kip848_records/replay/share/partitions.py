@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.replay.group.context import ms_between
+from kip848_records.replay.group.lasting import Lasting
 from kip848_records.replay.rows import new_row
-from kip848_records.specs.share_partition_state import SHARE_PARTITION_STATE
+from kip848_records.specs.tables import SHARE_PARTITION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kip848_records.replay.group.context import Context
     from kip848_records.replay.share.values import ShareStateValue
 
 _new_row: Final = new_row(SHARE_PARTITION_STATE)
@@ -30,12 +30,8 @@ class _Interval(NamedTuple):
     offset: int
 
 
-class SharePartitionStates:
+class SharePartitionStates(Lasting[tuple[str, str], _Interval]):
     """The open intervals of an incarnation, by topic id and state. One topic may be in two states at once."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._open: dict[tuple[str, str], _Interval] = {}
 
     def change(self, value: ShareStateValue | None, offset: int) -> None:
         """End and begin intervals with a type 15 at this offset; None for a tombstone."""
@@ -43,20 +39,16 @@ class SharePartitionStates:
         now = {} if value is None else {key: _Interval(*each, at, offset) for key, each in _topics(value)}
         for key, interval in list(self._open.items()):
             if key not in now or now[key].partitions != interval.partitions:
-                del self._open[key]
-                self._emit(key, interval, at, has_end=True)
+                self.end(key)
         for key, interval in now.items():
             self._open.setdefault(key, interval)
 
-    def finish(self) -> None:
-        """Write the intervals that are open at the end of the log."""
-        for key, interval in self._open.items():
-            self._emit(key, interval, None, has_end=False)
-
-    def _emit(self, key: tuple[str, str], interval: _Interval, to_at: int | None, *, has_end: bool) -> None:
-        context = self._context
+    def _emit(
+        self, key: tuple[str, str], begin: _Interval, at: int | None, _: int | None, *, has_end: bool = True
+    ) -> None:
+        context, interval = self._context, begin
         topic_id, state = key
-        duration_ms = ms_between(interval.at, to_at if has_end else context.captured_at)
+        duration_ms = ms_between(interval.at, at if has_end else context.captured_at)
         row = _new_row(
             context,
             topic_id=topic_id,
@@ -65,7 +57,7 @@ class SharePartitionStates:
             partitions=interval.partitions,
             from_at=interval.at,
             from_offset=interval.offset,
-            to_at=to_at,
+            to_at=at,
             duration_ms=duration_ms,
             clock_skew=context.operation.is_skewed(interval.offset, duration_ms),
         )

@@ -11,10 +11,8 @@ from kip848_records.kinds import STREAMS, Role
 from kip848_records.replay.group.states import ASSIGNING, EMPTY, NOT_READY
 from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.replay.modern.group import ModernGroup
-from kip848_records.replay.streams.causes import StreamsCauses
+from kip848_records.replay.streams.causes import TOPOLOGY_INITIALIZED, StreamsCauses
 from kip848_records.replay.streams.ownership import TaskOwnership
-from kip848_records.replay.streams.targets import TaskAnomalies, TaskTargets
-from kip848_records.replay.streams.waits import StreamsWaits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,11 +32,9 @@ class StreamsGroup(ModernGroup):
     """
 
     kind = STREAMS
-    new_waits = StreamsWaits
+    causes: StreamsCauses
     new_ownership = TaskOwnership
-    new_targets = TaskTargets
     new_causes = StreamsCauses
-    new_anomalies = TaskAnomalies
 
     def handlers(self) -> list[Callable[[Record], None] | None]:
         """Return the handlers of records, by role."""
@@ -53,7 +49,7 @@ class StreamsGroup(ModernGroup):
         self.validated_topology_epoch = value.validated_topology_epoch if configs else None
         replicas = configs.get(_STANDBY_REPLICAS, "")
         self.standby_replicas = int(replicas) if replicas.isdecimal() else None
-        self._causes.group_epoch(value)
+        self.causes.group_epoch(value)
         super().replay_group_epoch(record)
 
     def replay_member(self, record: Record) -> None:
@@ -62,7 +58,7 @@ class StreamsGroup(ModernGroup):
         value = cast("StreamsMemberValue | None", record.value)
         if value is not None:
             member = self.members[record.member_id or ""]
-            cast("StreamsWaits", self.end.waits).change_process(member, value.process_id)
+            self.end.waits.change_process(member, value.process_id)
             self._compare_topology(member)
 
     def replay_topology(self, record: Record) -> None:
@@ -72,7 +68,7 @@ class StreamsGroup(ModernGroup):
         self.topology_epoch = None if value is None else value.epoch
         if value is not None:
             cast("TaskOwnership", self.end.ownership).topology(value)
-            self._causes.topology()
+            self.causes.note(TOPOLOGY_INITIALIZED)
         for member in self.members.values():
             self._compare_topology(member)
 
@@ -84,10 +80,6 @@ class StreamsGroup(ModernGroup):
         epoch = cast("StreamsMemberValue", stay.value).topology_epoch
         is_older = epoch is not None and epoch < group_epoch
         stay.compare_topology(self.context.operation.elapsed, is_older=is_older)
-
-    @property
-    def _causes(self) -> StreamsCauses:
-        return cast("StreamsCauses", self.causes)
 
     def evaluate(self, *, is_complete: bool) -> str:
         """Return the group's state: as of a consumer group, but NotReady without a validated topology.

@@ -12,10 +12,9 @@ from kip848_records.replay import refusals
 from kip848_records.replay.decode.columns import list_parts
 from kip848_records.replay.decode.impossible import ASSIGNMENT_EPOCH, below, twice
 from kip848_records.replay.group.loading import LoadingRules
-from kip848_records.replay.numbers import is_active
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from kip848_records.replay.decode.columns import Columns
     from kip848_records.replay.decode.impossible import Bools, Checks
@@ -49,10 +48,6 @@ class StreamsLoading(LoadingRules):
     on_simple = STREAMS_RECORD_ON_SIMPLE
     held_twice = TASK_HELD_TWICE
     may_leave_targets = True
-
-    def owned(self, units: Iterable[int]) -> Iterable[int]:
-        """Return the active tasks."""
-        return filter(is_active, units)
 
     def taken(self, owner: LoadedMember, _: LoadedMember) -> Refusal | None:
         """Return why a member cannot take a task: its owner is a process, which the owner's metadata names."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.errors import InputError
+from kip848_records.queries.needs import require
 from kip848_records.report.offsets import words
 from kip848_records.report.offsets.gone import gone, listed_topics, members_now
 from kip848_records.report.offsets.keys import Scope, histories, partitions
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     from kip848_records.queries.tables import Row, Run, Tables
     from kip848_records.report.offsets.keys import Commit, Key, KeyHistory
+
+
+NEEDS: Final = ("offset_commits",)
 
 
 @dataclass
@@ -46,7 +50,12 @@ def offsets_at(tables: Tables, cluster: str | None, group: str | None, at_ms: in
     scope = _scope(tables, cluster, group, at_ms)
     known = partitions(scope)
     _check_time(scope, known)
-    found = sorted(histories(scope), key=lambda history: history.key)
+    moved = {} if group is not None else _moved(tables, scope.run.cluster)
+    there = {group_id: _partition_at(now, at_ms) for group_id, now in moved.items()}
+    found = sorted(
+        (each for each in histories(scope) if there.get(each.key.group_id, each.log_partition) == each.log_partition),
+        key=lambda history: history.key,
+    )
     if not found:
         raise InputError(f"the log has no offset commit of {_who(group)}", "the group may keep its offsets elsewhere")
     answer = _answer(scope, known, found)
@@ -68,23 +77,32 @@ def _scope(tables: Tables, cluster: str | None, group: str | None, at_ms: int | 
         chosen = _cluster_of_group(tables, group, cluster, places)
         # A group is in two partitions only if the topic got more of them: the newest record shows where it is now.
         partition = [row for row in places if row.cluster == chosen][-1].partition
+        now = _moved(tables, chosen).get(group)
+        partition = partition if now is None else _partition_at(now, at_ms)
     if chosen is None:
         raise TablesError.question_of_several_clusters(tables.shown, "offsets", [*runs])
     run: Run = runs[chosen]
-    if not run.offset_commits:
-        raise InputError(
-            f"{place_text(tables.shown)} has no offset commits of cluster {run.cluster!r}: its audit skipped them",
-            "audit the log with --offset-commits, or pass the log itself",
-        )
+    require(tables, run, NEEDS, "offsets")
     return Scope(tables, run, at_ms, group, partition)
+
+
+def _moved(tables: Tables, cluster: str) -> dict[str, Row]:
+    """Return the groups that moved when the topic got more partitions: from where, to where, and when."""
+    return {row.group_id: row for row in tables.rows(query("moved_groups"), cluster)}
+
+
+def _partition_at(moved: Row, at_ms: int | None) -> int:
+    """Return the partition in which a group that moved was at a time; None: at the end of the log."""
+    is_before = at_ms is not None and at_ms < moved.moved_ms
+    return int(moved.moved_from if is_before else moved.partition)
 
 
 def _cluster_of_group(tables: Tables, group: str, cluster: str | None, places: Sequence[Row]) -> str:
     clusters = sorted({row.cluster for row in places})
     if not clusters:
-        similar = get_close_matches(group, [row.group_id for row in tables.rows(query("groups_in_log"), cluster)])
+        groups = [row.group_id for row in tables.rows(query("groups_in_log"), cluster)]
         command = groups_command(tables.shown)
-        raise NoGroupError.named(group, place_text(tables.shown), similar, command, has_commits=True)
+        raise NoGroupError.named(group, place_text(tables.shown), groups, command, has_commits=True)
     if len(clusters) > 1:
         raise TablesError.several_clusters(group, clusters)
     return str(clusters[0])
@@ -96,6 +114,12 @@ def _check_time(scope: Scope, known: Mapping[int, Row]) -> None:
         raise InputError(
             f"{words.time(scope.at_ms)} is before the log, whose first record is of {words.time(first_ms)}",
             "pass a later time with --at, or an older copy of the log",
+        )
+    now = datetime.now(UTC)
+    latest = max(now, scope.run.captured_at or now)  # the clock of a broker may be ahead
+    if scope.at_ms is not None and scope.at_ms > latest.timestamp() * 1000:
+        raise InputError(
+            f"{words.time(scope.at_ms)} is in the future", "omit --at for the offsets at the end of the log"
         )
 
 
@@ -120,6 +144,7 @@ def _answer(scope: Scope, known: Mapping[int, Row], found: Sequence[KeyHistory])
         notes=[
             *words.summary(scope, known, offsets),
             *words.left_out(unknown),
+            *words.negative(found),
             *words.gone(lost),
             *words.pending(found, offsets),
             *words.of_partitions(scope, known, shown),

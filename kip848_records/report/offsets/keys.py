@@ -44,8 +44,9 @@ class Key(NamedTuple):
 class Commit(NamedTuple):
     """A record of a key.
 
-    `place`: its offset in the log. `committed`: the offset that it commits; None for a tombstone. `topic_id`: None if
-    the record has none. `at_ms`: its time, in ms since 1970. `error`: why it cannot be read; None for all others.
+    `place`: its offset in the log. `committed`: the offset that it commits, a negative one for none; None for a
+    tombstone. `topic_id`: None if the record has none. `at_ms`: its time, in ms since 1970. `error`: why it cannot be
+    read; None for all others.
     """
 
     place: int
@@ -75,7 +76,7 @@ class KeyHistory:
     @property
     def had_offset(self) -> bool:
         """Whether an offset was committed then, as far as the log shows."""
-        return self.then is not None and self.then.committed is not None
+        return self.then is not None and self.then.committed is not None and self.then.committed >= 0
 
 
 class Scope(NamedTuple):

@@ -74,6 +74,20 @@ def left_out(unknown: Mapping[str, Sequence[Key]]) -> list[str]:
     return [f"left out: {_names(keys)}: {why}" for why, keys in unknown.items()]
 
 
+def negative(found: Sequence[KeyHistory]) -> list[str]:
+    """Return the keys whose last commit was negative then: clients take it for none, and the tool for the earliest."""
+    by_commit: dict[tuple[int, int | None], list[Key]] = defaultdict(list)
+    for each in found:
+        then = each.then
+        if then is not None and then.committed is not None and then.committed < 0:
+            by_commit[then.committed, then.at_ms].append(each.key)
+    return [
+        f"left out: {_names(keys)}: {offset} was committed at {time(at_ms)}, and a negative offset is none; "
+        "pass an earlier time with --at"
+        for (offset, at_ms), keys in by_commit.items()
+    ]
+
+
 def gone(found: Mapping[Key, Gone]) -> list[str]:
     """Return which keys are left out because their topic is gone, and which may be of such a topic."""
     by_fate: dict[Gone, list[Key]] = defaultdict(list)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.kinds import CLASSIC, CONSUMER, kind_of
+from kip848_records.queries.needs import lacking
+from kip848_records.queries.questions import questions
 from kip848_records.queries.texts import completed, read
 from kip848_records.queries.wording import member_state_text
 from kip848_records.report.advice import PATTERNS, WORKER_DELAY, no_evidence
@@ -21,10 +23,10 @@ from kip848_records.report.units import CONNECTOR, units_text
 from kip848_records.text import ranges_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from kip848_records.expectations.results import CaptureLimits, Verdict
-    from kip848_records.queries.tables import Tables
+    from kip848_records.queries.tables import Run, Tables
     from kip848_records.report.blockers import Blocked
     from kip848_records.report.changes import Changes
 
@@ -55,6 +57,8 @@ class Contents:
     ``upgrade`` (of classic groups) and ``words``, which the search knows; `counts` counts all by health.
     `histories`: of the first, by cluster, partition and group id, the rows of each of `SECTIONS` by its name, and
     in ``totals`` how many there are. `slowest`: rows of `slowest.sql`. `not_consumed`: rows of `not_consumed.sql`.
+    `all_consumed`: by cluster without such rows, what that says: how many partitions were looked at, or why none.
+    `has_commits`: the clusters of which offset commits were decoded.
     `begun`: rows of `begun.sql`, spans of `step_s` seconds. `news`: lines about what changed since the run before.
     """
 
@@ -66,6 +70,8 @@ class Contents:
     histories: Mapping[tuple[str, int, str], Fields]
     slowest: Sequence[Fields]
     not_consumed: Sequence[Fields]
+    all_consumed: Mapping[str, str]
+    has_commits: Sequence[str]
     begun: Sequence[Fields]
     step_s: int
     verdict: Verdict | None = None
@@ -106,6 +112,8 @@ def contents(
         histories={key: found for name in captured for key, found in _histories(tables, name, groups).items()},
         slowest=sorted(slowest, key=lambda row: -row["duration_ms"])[:_SLOWEST],
         not_consumed=sorted(silent, key=lambda row: -row["silent_ms"]),
+        all_consumed=_all_consumed(tables, runs, {row["cluster"] for row in silent}),
+        has_commits=[run.cluster for run in runs if run.offset_commits],
         begun=_begun(tables, captured, step),
         step_s=step,
         verdict=verdict,
@@ -117,6 +125,19 @@ def contents(
             for line in since_text(SINCE, each)
         ],
     )
+
+
+def _all_consumed(tables: Tables, runs: Sequence[Run], silent: Collection[str]) -> dict[str, str]:
+    """Return what it says of a cluster, by its name, that it has no partition that nobody seems to consume."""
+    question = questions()["not_consumed"]
+    found = {}
+    for run in runs:
+        lacks = [need for name, need in lacking(run).items() if name in question.needs]
+        if lacks:
+            found[run.cluster] = f"Not looked at, because {lacks[0].missing}: {lacks[0].way_out}"
+        elif run.cluster not in silent:
+            found[run.cluster] = question.nothing(tables, run.cluster)
+    return found
 
 
 def _rows(tables: Tables, cluster: str, name: str, **parameters: int) -> list[Fields]:

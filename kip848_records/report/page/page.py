@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from kip848_records import __version__
-from kip848_records.expectations.results import PASS, UNKNOWN
+from kip848_records.expectations.results import NOT_APPLICABLE, PASS, UNKNOWN
 from kip848_records.kinds import KINDS
 from kip848_records.machine.paths import URI
 from kip848_records.queries.wording import HEALTH, LOSSES, causes_of, causes_text, member_states
@@ -53,10 +53,11 @@ _NAMES_SHOWN: Final = 3
 
 @dataclass(frozen=True)
 class Page:
-    """A page: how many groups it lists, `listed`, and how many of them have a timeline, `timelines`."""
+    """A page: how many groups it lists, `groups`, deleted ones apart, and how many of all have a timeline."""
 
     html: str
-    listed: int
+    groups: int
+    deleted: int
     timelines: int
 
 
@@ -76,7 +77,8 @@ def page(contents: Contents, histories_bytes: int = HISTORIES_BYTES) -> Page:
     html = environment.get_template("page.html").render(
         _overview(contents), version=__version__, timelines=timelines, data=_pack(_data(contents)), histories=histories
     )
-    return Page(html, len(contents.groups), timelines)
+    deleted = sum(group["health"] == "deleted" for group in contents.groups)
+    return Page(html, len(contents.groups) - deleted, deleted, timelines)
 
 
 def _shown(value: object) -> object:
@@ -100,7 +102,8 @@ def _overview(contents: Contents) -> dict[str, Any]:
     several = len(contents.captured) > 1
     listed = {(group["cluster"], group["group_id"]) for group in contents.groups}
     verdict = contents.verdict
-    not_passed = [] if verdict is None else [result for result in verdict.results if result.status != PASS]
+    results = () if verdict is None else verdict.results
+    not_passed = [result for result in results if result.status not in {PASS, NOT_APPLICABLE}]
 
     def link(cluster: str, group_id: str | None) -> str | None:
         if (cluster, group_id) not in listed:
@@ -122,12 +125,14 @@ def _overview(contents: Contents) -> dict[str, Any]:
         "failing": [_failing(group) for group in contents.groups if group["health"] == "failing"][:_SHOWN],
         "slowest": contents.slowest,
         "not_consumed": [_silent(row) for row in contents.not_consumed[:_SHOWN]],
+        "all_consumed": contents.all_consumed,
         "silent": int(sum({row["cluster"]: row["total"] for row in contents.not_consumed}.values())),
         "storms": _most(contents.groups, lambda group: group["peak_per_hour"] if group["peak_per_hour"] > 1 else 0),
         "idle": _most(contents.groups, lambda group: group["idle_ms"]),
         "verdict": verdict,
         "checks": "" if verdict is None else words.sentence(verdict),
         "not_passed": sorted(not_passed, key=lambda result: list(words.SAID).index(result.status)),
+        "nothing": [(result.name, words.reasons(result)) for result in results if result.status == NOT_APPLICABLE],
         "runbook": entries(),
         "shown": _SHOWN,
         "words": words,
@@ -243,6 +248,7 @@ def _data(contents: Contents) -> dict[str, Any]:
     return {
         **commands(contents),
         "captured": contents.captured,
+        "hasCommits": contents.has_commits,
         "groups": _columns(groups),
         "alike": [alike_text(cluster) for cluster in clusters],
         "runbook": {pattern: entries()[pattern] for pattern in sorted(patterns & entries().keys())},
@@ -299,6 +305,6 @@ def _findings(contents: Contents) -> Iterator[tuple[str, str | None, Fields]]:
     """Yield every finding with its cluster and group, and its expectation's name."""
     for result in () if contents.verdict is None else contents.verdict.results:
         for found in result.violations:
-            yield found.cluster, found.group_id, vars(found) | {"expectation": result.name}
+            yield found.cluster, found.group_id, found.columns() | {"expectation": result.name}
         for found in result.unknown:
-            yield found.cluster, found.group_id, vars(found) | {"expectation": result.name, "severity": UNKNOWN}
+            yield found.cluster, found.group_id, found.columns() | {"expectation": result.name, "severity": UNKNOWN}

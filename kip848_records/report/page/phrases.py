@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from kip848_records.report.page.contents import Fields
 
 _WITHOUT_MEMBER: Final = {
-    JOIN_LEAVE_STORM: "no single member: members join and leave",
+    JOIN_LEAVE_STORM: "no single member: one rebalance follows another",
     WAITING_FOR_ASSIGNMENT: "no member: the group waits for an assignment",
     NOT_READY: "no member: the topology is not validated",
     WORKER_DELAY: "a worker that left",
     NEXT_ROUND: "members that have not joined the next generation; the log does not show which",
-    "storm": "no single member: many members do not stay",
+    "storm": "no single member: members leave or join again all the time",
     "assignor_flip": "no member: the assignor changes back and forth",
     "flapping_topics": "no member: topics come and go",
 }
@@ -35,7 +35,8 @@ def clock(millis: int | None) -> str:
 def blocker_text(blocker: Fields, *, lasting: bool = True) -> str:
     """Return the blocker of a group, its state and for how long: client @ host, revoking for ≥ 23 min 52 s."""
     if blocker["who"] is None:
-        return _WITHOUT_MEMBER.get(blocker["pattern"], _UNKNOWN_MEMBER)
+        over_time = blocker["doing"]
+        return _WITHOUT_MEMBER.get(blocker["pattern"]) or (f"no member: {over_time}" if over_time else _UNKNOWN_MEMBER)
     if blocker["doing"] is None:
         return f"{blocker['who']}, left {blocker['lost']:,} {KINDS[CONNECT].units}"
     lasts = lasting_text(blocker["state_ms"], is_minimum=True) if lasting else ""

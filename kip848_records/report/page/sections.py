@@ -86,7 +86,7 @@ SECTIONS: Final = (
         "changes of owners",
         500,
         "CASE WHEN status = 'open' THEN 0 ELSE 1 END, at_offset DESC, place, giver, taker, released_at_ms, "
-        "incarnation, reason, was_warm",
+        "acquired_at_ms, incarnation, reason, was_warm, numbers",
         tables=("task_handover",),
     ),
     Section(

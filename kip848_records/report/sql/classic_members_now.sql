@@ -1,5 +1,6 @@
 -- A static member that was replaced within the generation is not there any more.
-SELECT members.member_id, members.instance_id, members.client_id, members.client_host, is_leader, assigned
+SELECT members.member_id, members.instance_id, members.client_id, members.client_host, is_leader, assigned, standby_tasks, url,
+    undecoded
 FROM classic_member AS members
 LEFT JOIN (
     SELECT replaced.from_member AS member_id

@@ -1,7 +1,7 @@
 -- Who joined and who left from an epoch or generation on. returns: its member id had been in the group before. worker: the
 -- URL of a Connect worker; left_units: how many connectors and tasks it left behind.
 SELECT stays.member_id, client_id, client_host, instance_id, joined_epoch, joined_how, left_epoch, left_how, returns,
-    urls.worker_url AS worker, gone.units AS left_units
+    urls.worker, gone.units AS left_units
 FROM (
     SELECT
         group_id, partition, incarnation, member_id, client_id, client_host, instance_id, joined_epoch, joined_how,

@@ -4,7 +4,7 @@
 SELECT
     jump.topic, jump.partition AS topic_partition, jump.kind, jump.context, jump.before_offset, jump.after_offset,
     jump.amount, unix_millis(jump.jumped_at) AS jumped_ms, jump.recovered_at IS NOT NULL AS is_recovered, jump.cause,
-    jump.age_ms,
+    jump.age_ms, jump.retention_ms, jump.assumed_retention_ms,
     CASE WHEN jump.next_at IS NULL THEN false
     WHEN jump.recovered_at IS NULL THEN true ELSE jump.next_at <= jump.recovered_at END AS is_changed_again,
     jump.is_late, jump.total

@@ -14,8 +14,8 @@ WITH jumps AS (
 ), stays AS (
     SELECT
         stay.member_id, stay.topic, stay.partition AS topic_partition,
-        coalesce(stay.last_offset, stay.start_offset) AS committed,
-        unix_millis(greatest(jumps.jumped_at, coalesce(
+        coalesce(now.negative_offset, stay.last_offset, stay.start_offset) AS committed,
+        unix_millis(greatest(jumps.jumped_at, CASE WHEN now.negative_offset IS NOT NULL THEN stay.negative_from END, coalesce(
             stay.last_advance_at, CASE WHEN stay.start_offset IS NULL THEN stay.first_commit_at END, stay.acquired_at
         ))) AS since_ms,
         jumps.jumped_at IS NULL AND stay.last_advance_at IS NULL
@@ -45,7 +45,7 @@ WITH jumps AS (
         array_join(array_sort(collect_list(topic_partition)), ' ') AS numbers,
         CASE
             WHEN state = 'blocked_by_transaction' THEN 0 WHEN state = 'suspected' THEN 1
-            WHEN state IN ('messages_wait', 'committed_beyond_end') THEN 2 ELSE 3
+            WHEN state IN ('negative_offset', 'messages_wait', 'committed_beyond_end') THEN 2 ELSE 3
         END AS harm
     FROM stays
     GROUP BY

@@ -1,4 +1,4 @@
-SELECT connector, tasks.task, coalesce(workers.worker_url, tasks.from_member) AS worker, reason,
+SELECT connector, tasks.task, coalesce(workers.worker, tasks.from_member) AS worker, reason,
     unix_millis(released_at) AS released_ms, unix_millis(expected_at) AS expected_ms, unowned_max_ms
 FROM task_handover AS tasks
 LEFT JOIN worker_urls AS workers

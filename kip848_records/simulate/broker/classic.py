@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kip848_records.protocol.encode import encode_message
@@ -58,12 +58,6 @@ class ClassicGroup:
             free = [tp for tp in sorted(target) if self.protocol != COOPERATIVE or held.get(tp, member_id) == member_id]
             self.members[member_id].assigned = dict.fromkeys(free, self.generation)
             self.waits |= len(free) < len(target)
-        self.write(operation)
-
-    def replace(self, operation: Operation, member_id: str, new_id: str) -> None:
-        """Give a static member's place to another member id; client id and host stay those of the first one."""
-        members = [replace(m, member_id=new_id) if m.member_id == member_id else m for m in self.members.values()]
-        self.members = {member.member_id: member for member in members}
         self.write(operation)
 
     def write(self, operation: Operation) -> None:

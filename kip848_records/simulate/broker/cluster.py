@@ -63,18 +63,3 @@ def uuid_of(*parts: object) -> str:
     digest = hashlib.blake2b("/".join(map(str, parts)).encode(), digest_size=16).digest()
     # Kafka assigns no uuid that begins with a dash, because of command lines.
     return urlsafe_b64encode(digest).decode().rstrip("=").replace("-", "A", 1)
-
-
-def java_hash(text: str) -> int:
-    """Return Java's `String.hashCode`: over UTF-16 code units, as an int32."""
-    units = text.encode("utf-16-be", "surrogatepass")
-    value = 0
-    for at in range(0, len(units), 2):
-        value = (31 * value + int.from_bytes(units[at : at + 2], "big")) & 0xFFFFFFFF
-    return value - (1 << 32) if value >= 1 << 31 else value
-
-
-def offsets_partition(group_id: str, partitions: int = OFFSETS_PARTITIONS) -> int:
-    """Return the partition of `__consumer_offsets` that a group's records are in (Kafka's `Utils.abs`)."""
-    hashed = java_hash(group_id)
-    return 0 if hashed == -(1 << 31) else abs(hashed) % partitions

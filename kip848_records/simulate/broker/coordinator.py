@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.simulate.broker.classic import ClassicGroup
@@ -144,41 +144,15 @@ class Coordinator:
         self.group.rebalance(operation, members)
         self._end(operation)
 
-    def replace_classic(self, time: int, member_id: str, new_id: str) -> None:
-        """Let a static member of a classic group join under another member id: its generation stays."""
-        operation = self._operation(time)
-        if not isinstance(self.group, ClassicGroup):
-            raise TypeError(f"{self.group_id} is not a classic group now")
-        self.group.replace(operation, member_id, new_id)
-        self._end(operation)
-
-    def commit(self, time: int, topic: str, partition: int, offset: int, **fields: Any) -> None:  # noqa: ANN401
-        """Commit an offset; `fields` are further ones of OffsetCommit's value."""
-        operation = self._operation(time)
-        value = {"offset": offset, "leaderEpoch": 0, "metadata": "", "commitTimestamp": operation.timestamp}
-        tagged = {"topicId": self.cluster.topics[topic].topic_id}
-        key = {"group": self.group_id, "topic": topic, "partition": partition}
-        operation.write(KeyType.OFFSET_COMMIT, key, {**value, **tagged, **fields})
-        self.operations.append(operation)
-
-    def remove_offsets(self, time: int, committed: Collection[tuple[str, int]]) -> None:
-        """Remove committed offsets (topic names and partitions) from a group that stays, or never was."""
-        operation = self._operation(time)
-        self._write_removed(operation, committed)
-        self.operations.append(operation)
-
-    def _write_removed(self, operation: Operation, committed: Collection[tuple[str, int]]) -> None:
-        for topic, partition in sorted(committed):
-            key = {"group": self.group_id, "topic": topic, "partition": partition}
-            operation.write(KeyType.OFFSET_COMMIT, key, None)
-
     def delete(self, time: int, committed: Collection[tuple[str, int]] = ()) -> None:
         """Delete the group, which must be empty, with its committed offsets (topic names and partitions).
 
         A group of offsets only gets the tombstone of a classic group, too.
         """
         operation = self._operation(time)
-        self._write_removed(operation, committed)
+        for topic, partition in sorted(committed):
+            key = {"group": self.group_id, "topic": topic, "partition": partition}
+            operation.write(KeyType.OFFSET_COMMIT, key, None)
         if isinstance(self.group, ConsumerGroup):
             self.group.write_tombstones(operation)
         else:

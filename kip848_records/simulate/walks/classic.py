@@ -1,25 +1,17 @@
-"""A random walk of a classic group: consumers that join, leave and restart, eager or cooperative.
-
-The truth is noted when it happens: when a client revokes a partition, when the join phase ends, when the leader syncs.
-"""
+"""A random walk of a classic group: consumers that join, leave and restart, eager or cooperative."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from kip848_records.kinds import CLASSIC
 from kip848_records.protocol.encode import encode_message
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages import classic
-from kip848_records.simulate.truth.rows import OBSERVED
-from kip848_records.simulate.walks.generations import GenerationTruth, Outcome
 from kip848_records.simulate.walks.walk import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-
-    from kip848_records.simulate.truth.rows import At, Row
 
 _SUBSCRIPTION: Final = classic.CONSUMER_PROTOCOL_SUBSCRIPTION.layouts[1]
 _ASSIGNMENT: Final = classic.CONSUMER_PROTOCOL_ASSIGNMENT.layouts[1]
@@ -47,44 +39,25 @@ class Client:
         return self.instance_id or self.member_id
 
 
-class _Release(NamedTuple):
-    """The last consumer of a partition, and when it stopped (ms)."""
-
-    identity: str
-    member_id: str
-    at: int
-
-
 class ClassicWalk(Walk):
     """One classic group: each step is one reason to rebalance, or a restart that needs no rebalance."""
 
     LONGEST_STEP_MS = 60_000
-    TABLES = ("classic_generation", "partition_handover", "rebalance")
 
     def __init__(
-        self,
-        seed: object,
-        group_id: str = "g",
-        partition: int = 0,
-        event_ms: int = 30_000,
-        *,
-        is_cooperative: bool | None = None,
+        self, seed: object, group_id: str = "g", event_ms: int = 30_000, *, is_cooperative: bool | None = None
     ) -> None:
-        super().__init__(seed, group_id, partition, event_ms)
+        super().__init__(seed, group_id, event_ms)
         self._is_cooperative = self.chance(0.5) if is_cooperative is None else is_cooperative
         self._topic = f"{group_id}-topic"
         self._partitions = _PARTITIONS
         self._clients: dict[str, Client] = {}
-        self._released: dict[int, _Release] = {}
-        """The partitions that no client consumes."""
         self._assigned: dict[int, Client] = {}
         """By the last record."""
-        self._row: Row = {}
-        self._back: list[tuple[str, frozenset[int], Client]] = []
-        """The static members that expired and came back in this round, with their former member ids and partitions."""
         self._leader = ""
         self._stable_at = 0
-        self._generations = GenerationTruth(self, classic.CONSUMER_PROTOCOL_TYPE)
+        self._generation: int | None = None
+        """The last one; None without a group."""
 
     def step(self) -> None:
         """Let something happen; the group is deleted now and then while it is empty."""
@@ -92,18 +65,16 @@ class ClassicWalk(Walk):
             steps = {self._join: _CLIENTS, self._leave: len(self._clients), self._leave_all: 1}
             steps |= {self._restart: 3, self._subscribe: 2, self._grow: 1, self._rejoin: 2}
             self.rng.choices(list(steps), list(steps.values()))[0]()
-        elif self._generations.generation and self.chance(0.5):
+        elif self._generation and self.chance(0.5):
             self._write(None)
-            self._generations.delete()
-            self.incarnation += 1
+            self._generation = None
+            self.tell("delete")
         else:
-            if self._generations.generation is None:
-                self._generations.create(self._write_without_members("", 0))
+            if self._generation is None:
+                self._generation = 0
+                self._write_without_members("")
+                self.tell("create")
             self._rebalance("unknown", joins=self.rng.randint(1, 3))
-
-    def close(self, captured_at: int) -> None:
-        """End all open rows."""
-        self._generations.close(captured_at)
 
     def _join(self) -> None:
         self._rebalance("unknown", joins=1)
@@ -116,11 +87,11 @@ class ClassicWalk(Walk):
 
     def _leave_all(self) -> None:
         self._clients.clear()
-        self._released.clear()
         self._assigned = {}
         self.pass_time()
-        generation = (self._generations.generation or 0) + 1
-        self._generations.empty(self._write_without_members(classic.CONSUMER_PROTOCOL_TYPE, generation))
+        self._generation = (self._generation or 0) + 1
+        self._write_without_members(classic.CONSUMER_PROTOCOL_TYPE)
+        self.tell("empty")
 
     def _restart(self) -> None:
         """A static member is back under a new id while the group is Stable, and goes on with its partitions."""
@@ -130,11 +101,10 @@ class ClassicWalk(Walk):
         client = self.rng.choice(static)
         old, client.member_id, client.claimed = client.member_id, self.new_id(), ()
         self._clients = {each.member_id: each for each in self._clients.values()}
-        replaced = {"instance_id": client.instance_id, "from_member": old, "to_member": client.member_id}
-        self._row["static_replaced"].append({**replaced, "at": self.now})
         if self._leader == old:
             self._leader = client.member_id
-        self._write(self._value(self._generations.generation or 0))
+        self._write(self._value())
+        self.tell("restart", client, old)
 
     def _subscribe(self) -> None:
         client = self.rng.choice(list(self._clients.values()))
@@ -157,7 +127,7 @@ class ClassicWalk(Walk):
         del self._clients[gone.member_id]
         back = Client(self.new_id(), gone.instance_id, others=gone.others)
         self._clients[back.member_id] = back
-        self._back.append((gone.member_id, gone_owned, back))
+        self.tell("come_back", gone.member_id, gone_owned, back)
         self._rebalance("static_member_replaced")
 
     def _rebalance(self, reason: str, joins: int = 0, leaves: int = 0) -> None:
@@ -186,8 +156,6 @@ class ClassicWalk(Walk):
     def _round(self, reason: str, rounds: int) -> bool:
         """Complete a round, and return whether it left partitions to a follow-up."""
         clients = self._clients
-        last_owners = {p: client.identity for client in clients.values() for p in client.owned}
-        last_owners |= {p: release.identity for p, release in self._released.items()}
         if not self._is_cooperative:
             for client in clients.values():
                 self.pass_time(1, 50)
@@ -200,24 +168,10 @@ class ClassicWalk(Walk):
         self._stable_at, self._leader = joined_at, next(iter(clients))
         self.pass_time(1, 3_000)
         left_over = claimed - given.keys()
-        moved = [p for p, client in given.items() if last_owners.get(p, client.identity) != client.identity]
-        expired = {p for _, owned, client in self._back if client.member_id in clients for p in owned}
-        stopped = {*moved, *expired & given.keys()} if self._is_cooperative else last_owners.keys() & given.keys()
-        mode = self._mode(had_owned=bool(claimed))
         self._assigned = given
-        generation = (self._generations.generation or 0) + rounds
-        offset = self._write(self._value(generation))
-        outcome = Outcome(len(given), len(moved), len(stopped), len(left_over), mode, leaves_open=bool(left_over))
-        identities = [client.identity for client in clients.values()]
-        self._row = self._generations.complete(
-            reason, rounds, joined_at, identities, self._leader, "assignor", outcome, offset
-        )
-        for old, _, client in self._back:
-            if client.member_id in clients:
-                replaced = {"instance_id": client.instance_id, "from_member": old, "to_member": client.member_id}
-                self._row["static_replaced"].append({**replaced, "at": self.now})
-        self._back = []
-        self._note_moves(given, generation, offset)
+        self._generation = (self._generation or 0) + rounds
+        self._write(self._value())
+        self.tell("complete", reason, rounds)
         for client in clients.values():
             mine = {p for p, owner in given.items() if owner is client}
             if left_over:
@@ -243,31 +197,13 @@ class ClassicWalk(Walk):
                 loads[target[p]] += 1
         return target
 
-    def _mode(self, *, had_owned: bool) -> str:
-        if had_owned:
-            return "cooperative"
-        goes_on = set(self._assigned.values()) & set(self._clients.values())
-        return "eager" if goes_on else "unknown"
-
     def _revoke(self, client: Client, partitions: Collection[int]) -> None:
-        for p in partitions:
-            self._released[p] = _Release(client.identity, client.member_id, self.now)
+        self.tell("revoke", client, partitions)
         client.owned = client.owned - set(partitions)
 
-    def _note_moves(self, given: dict[int, Client], generation: int, offset: At) -> None:
-        """Note the partitions that go to another client, with the time at which the last one stopped."""
-        for p, client in given.items():
-            release = self._released.pop(p, None)
-            if release is not None and release.identity != client.identity:
-                row = {"incarnation": self.incarnation, "group_type": CLASSIC, "topic": self._topic, "partition": p}
-                row |= {"from_member": release.member_id, "to_member": client.member_id, "released_at": release.at}
-                row |= {"acquired_at": self.now, "acquired_offset": offset, "generation": generation}
-                row |= {"unowned_ms": self.now - release.at, "history": OBSERVED, "clock_skew": False}
-                self.note("partition_handover", row)
-
-    def _value(self, generation: int) -> dict[str, Any]:
+    def _value(self) -> dict[str, Any]:
         members = [self._member(client) for client in self._clients.values()]
-        value = {"protocolType": classic.CONSUMER_PROTOCOL_TYPE, "generation": generation, "protocol": "assignor"}
+        value = {"protocolType": classic.CONSUMER_PROTOCOL_TYPE, "generation": self._generation, "protocol": "assignor"}
         return {**value, "leader": self._leader, "currentStateTimestamp": self._stable_at, "members": members}
 
     def _member(self, client: Client) -> dict[str, Any]:
@@ -289,9 +225,9 @@ class ClassicWalk(Walk):
     def _by_topic(self, partitions: Collection[int]) -> list[dict[str, Any]]:
         return [{"topic": self._topic, "partitions": list(partitions)}] if partitions else []
 
-    def _write_without_members(self, protocol_type: str, generation: int) -> At:
-        value = {"protocolType": protocol_type, "generation": generation, "protocol": None, "leader": None}
-        return self._write({**value, "currentStateTimestamp": self.now, "members": []})
+    def _write_without_members(self, protocol_type: str) -> None:
+        value = {"protocolType": protocol_type, "generation": self._generation, "protocol": None, "leader": None}
+        self._write({**value, "currentStateTimestamp": self.now, "members": []})
 
-    def _write(self, value: dict[str, Any] | None) -> At:
-        return self.write(KeyType.GROUP_METADATA, {"group": self.group_id}, value)
+    def _write(self, value: dict[str, Any] | None) -> None:
+        self.write(KeyType.GROUP_METADATA, {"group": self.group_id}, value)

@@ -1,29 +1,16 @@
-"""A random walk of a Connect cluster: workers that come, die and return, and a configuration that changes.
-
-The truth is noted when it happens: when a worker starts or stops a connector or task, when the leader decides.
-"""
+"""A random walk of a Connect cluster: workers that come, die and return, and a configuration that changes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, Final
 
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE
 from kip848_records.simulate.walks.connect_leader import NOTHING, Decision, Leader, Unit, Worker
-from kip848_records.simulate.walks.connect_payloads import (
-    Assignment,
-    assignment_bytes,
-    by_connector,
-    subscription_bytes,
-)
-from kip848_records.simulate.walks.connect_units import UnitTruth
-from kip848_records.simulate.walks.generations import GenerationTruth, Outcome
+from kip848_records.simulate.walks.connect_payloads import Assignment, assignment_bytes, subscription_bytes
 from kip848_records.simulate.walks.walk import Walk
 
-if TYPE_CHECKING:
-    from kip848_records.simulate.truth.rows import At, Row
-
-_PROTOCOLS: Final = ("default", "compatible", "sessioned")
+PROTOCOLS: Final = ("default", "compatible", "sessioned")
 """By version."""
 _DELAYS_MS: Final = (0, 10_000, 60_000)
 """`scheduled.rebalance.max.delay.ms` of the clusters."""
@@ -37,10 +24,9 @@ class ConnectWalk(Walk):
     """One Connect cluster. Each step is one reason to rebalance; workers join at once after a revocation."""
 
     LONGEST_STEP_MS = 60_000
-    TABLES: ClassVar[tuple[str, ...]] = ("classic_generation", "connect_assignment", "task_handover", "rebalance")
 
-    def __init__(self, seed: object, group_id: str = "g", partition: int = 0, event_ms: int = 30_000) -> None:
-        super().__init__(seed, group_id, partition, event_ms)
+    def __init__(self, seed: object, group_id: str = "g", event_ms: int = 30_000) -> None:
+        super().__init__(seed, group_id, event_ms)
         self._version = self.rng.choice([0, 1, 1, 2])
         self._leader = Leader(self.rng.choice(_DELAYS_MS))
         self._workers: list[Worker] = []
@@ -48,8 +34,8 @@ class ConnectWalk(Walk):
         self._tasks: dict[str, int] = {}
         """The number of tasks by connector; -1 before its tasks are configured."""
         self._config_offset = 0
-        self._generations = GenerationTruth(self, CONNECT_PROTOCOL_TYPE)
-        self._units = UnitTruth(self)
+        self._generation: int | None = None
+        """The last one; None without a group."""
 
     def pause(self) -> int:
         """Return the time up to the next event, or until the workers join again because a delay is over."""
@@ -67,22 +53,23 @@ class ConnectWalk(Walk):
             steps |= {self._configure: 8, self._upgrade: 1, self._rejoin: 2}
             self.rng.choices(list(steps), list(steps.values()))[0]()
 
-    def close(self, captured_at: int) -> None:
-        """End all open rows."""
-        self._generations.close(captured_at)
-        self._units.close(captured_at)
-
     def _begin(self) -> None:
-        if self._generations.generation and self.chance(0.3):
+        if self._generation and self.chance(0.3):
             self.write(KeyType.GROUP_METADATA, {"group": self.group_id}, None)
-            self._generations.delete()
-            self.incarnation += 1
+            self._generation = None
+            self.tell("delete")
             return
-        if self._generations.generation is None:
-            self._generations.create(self._write("", [], None))
+        if self._generation is None:
+            self._create()
         for _ in range(self.rng.randint(1, 3)):
             self._start_worker()
         self._rebalance("unknown")
+
+    def _create(self) -> None:
+        """The first worker asks to join: there is a group, without a round."""
+        self._generation = 0
+        self._write("", [], self.now)
+        self.tell("create")
 
     def _join(self) -> None:
         self._start_worker()
@@ -100,9 +87,9 @@ class ConnectWalk(Walk):
             self._stop_worker()
         self._leader = Leader(self.rng.choice(_DELAYS_MS))
         self.pass_time()
-        offset = self._write(CONNECT_PROTOCOL_TYPE, [], None, generation=(self._generations.generation or 0) + 1)
-        self._generations.empty(offset)
-        self._units.empty(self._generations.generation or 0, offset)
+        self._generation = (self._generation or 0) + 1
+        self._write(CONNECT_PROTOCOL_TYPE, [], self.now)
+        self.tell("empty")
 
     def _restart(self) -> None:
         """A worker is back under the same URL before the next round: it has a new id, and runs nothing."""
@@ -161,9 +148,13 @@ class ConnectWalk(Walk):
         if worker is None:
             worker = self._workers[self.rng.randrange(len(self._workers))]
         self._workers.remove(worker)
-        self._units.stop(worker, worker.running)
+        self._stop_units(worker, worker.running)
         self._gone.append(worker.url)
         return worker.url
+
+    def _stop_units(self, worker: Worker, units: frozenset[Unit]) -> None:
+        self.tell("stop", worker, units)
+        worker.running -= units
 
     def _rebalance(self, reason: str) -> None:
         """Complete a round, which others may precede that were given up, and the rounds that follow at once."""
@@ -188,7 +179,7 @@ class ConnectWalk(Walk):
         if version == 0:
             for worker in workers:
                 self.pass_time(1, 50)
-                self._units.stop(worker, worker.running)
+                self._stop_units(worker, worker.running)
         joined_at = self.pass_time()
         if all(worker.config_offset < self._config_offset for worker in workers):
             workers[0].config_offset = self._config_offset
@@ -197,66 +188,31 @@ class ConnectWalk(Walk):
         configured = frozenset((name, task) for name, tasks in self._tasks.items() for task in range(-1, tasks))
         decision = self._leader.decide(workers, configured, version, joined_at)
         self.pass_time(1, 500)
-        if decision.is_expired and reason in {"unknown", "config_changed"}:
-            reason = "delay_expired"
         for worker in workers:
             kept = worker.claimed - decision.revoked.get(worker.member_id, NOTHING)
             worker.running = kept | decision.assigned.get(worker.member_id, NOTHING)
-        given = {unit: worker for worker in workers for unit in worker.running}
-        self._note_round(reason, rounds, joined_at, given, decision)
+        self._generation = (self._generation or 0) + rounds
+        members = [self._member(worker, decision) for worker in workers]
+        self._write(CONNECT_PROTOCOL_TYPE, members, joined_at, workers[0].member_id, PROTOCOLS[version])
+        self.tell("complete", reason, rounds, joined_at, decision)
         for worker in workers:
             revoked = decision.revoked.get(worker.member_id, NOTHING)
             if revoked:
                 self.pass_time(1, 20)
-                self._units.stop(worker, revoked)
+                self._stop_units(worker, revoked)
             worker.config_offset = self._config_offset
         return decision
 
-    def _note_round(
-        self, reason: str, rounds: int, joined_at: int, given: dict[Unit, Worker], decision: Decision
-    ) -> None:
-        units, workers = self._units, self._workers
-        moved, ran = units.moved(given), units.running.keys() & given.keys()
-        claimed = NOTHING.union(*(worker.claimed for worker in workers)) if self._version else NOTHING
-        outcome = Outcome(
-            units=len(given),
-            moved=len(moved),
-            stopped=len(moved if self._version else ran | set(moved)),
-            unassigned=len(claimed - given.keys()),
-            mode="cooperative" if self._version else "eager",
-            leaves_open=decision.needs_follow_up or decision.delay_ms > 0,
-            delay_ms=decision.delay_ms,
-            revoked=len(decision.all_revoked),
-        )
-        generation = (self._generations.generation or 0) + rounds
-        members = [self._member(worker, decision, generation) for worker in workers]
-        leader, protocol = workers[0].member_id, _PROTOCOLS[self._version]
-        offset = self._write(
-            CONNECT_PROTOCOL_TYPE, members, joined_at, generation=generation, leader=leader, protocol=protocol
-        )
-        ids = [worker.member_id for worker in workers]
-        self._generations.complete(reason, rounds, joined_at, ids, leader, protocol, outcome, offset)
-        units.complete(generation, workers, given, decision, offset)
-        if not outcome.leaves_open:
-            units.remove()
-
-    def _member(self, worker: Worker, decision: Decision, generation: int) -> dict[str, Any]:
-        """Return a worker as the record has it, and note its row."""
+    def _member(self, worker: Worker, decision: Decision) -> dict[str, Any]:
+        """Return a worker as the record has it."""
         leader, version = self._workers[0], self._version
         newest = max(each.config_offset for each in self._workers)
         head = (leader.member_id, leader.url)
         assigned = frozenset(decision.assigned.get(worker.member_id, ()))
         revoked = decision.revoked.get(worker.member_id, NOTHING)
-        error, delay_ms = int(decision.is_error), decision.delay_ms
-        answer = Assignment(version, error, *head, newest, assigned, revoked, delay_ms)
+        answer = Assignment(version, int(decision.is_error), *head, newest, assigned, revoked, decision.delay_ms)
         claims = Assignment(version, 0, *head, worker.config_offset, worker.claimed, NOTHING, 0)
         allocation = claims if worker.claimed else None
-        owned = worker.claimed if version else NOTHING
-        row: Row = {"incarnation": self.incarnation, "generation": generation, "member_id": worker.member_id}
-        row |= {"worker_url": worker.url, "version": version, "error": error, "delay_ms": delay_ms}
-        row |= {"config_offset": newest, "worker_config_offset": worker.config_offset}
-        row |= {"owned": _listed(owned), "assigned": _listed(assigned), "revoked": _listed(revoked)}
-        self.note("connect_assignment", {**row, "running": _listed(worker.running)})
         return {
             "memberId": worker.member_id,
             "groupInstanceId": None,
@@ -268,20 +224,14 @@ class ConnectWalk(Walk):
             "assignment": assignment_bytes(answer),
         }
 
-    def _write(  # noqa: PLR0913 - the fields of a type 2
+    def _write(
         self,
         protocol_type: str,
         members: list[dict[str, Any]],
-        state_at: int | None,
-        *,
-        generation: int = 0,
+        state_at: int,
         leader: str | None = None,
         protocol: str | None = None,
-    ) -> At:
-        value = {"protocolType": protocol_type, "generation": generation, "protocol": protocol, "leader": leader}
-        value |= {"currentStateTimestamp": self.now if state_at is None else state_at, "members": members}
-        return self.write(KeyType.GROUP_METADATA, {"group": self.group_id}, value)
-
-
-def _listed(units: frozenset[Unit]) -> list[dict[str, Any]]:
-    return [{"connector": connector, "tasks": tasks} for connector, tasks in by_connector(units).items()]
+    ) -> None:
+        value = {"protocolType": protocol_type, "generation": self._generation, "protocol": protocol, "leader": leader}
+        timed = {"currentStateTimestamp": state_at, "members": members}
+        self.write(KeyType.GROUP_METADATA, {"group": self.group_id}, {**value, **timed})

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.simulate.walks.share_group import NOTHING, ShareGroup, ShareMember, share_topics
-from kip848_records.simulate.walks.share_truth import ShareTruth
 from kip848_records.simulate.walks.walk import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kip848_records.simulate.broker.cluster import TopicPartition
-    from kip848_records.simulate.truth.rows import At
-
 
 _MEMBERS: Final = 4
 """The usual number of members."""
@@ -26,21 +23,14 @@ class ShareWalk(Walk):
     """One share group id. Each step is one operation: a heartbeat, or an event."""
 
     LONGEST_STEP_MS = 0
-    TABLES: ClassVar[tuple[str, ...]] = (
-        *("epoch_timeline", "rebalance", "group_state_timeline", "group_state", "membership"),
-        *("ownership", "share_partition_state"),
-    )
 
-    def __init__(self, seed: object, group_id: str = "g", partition: int = 0, event_ms: int = 30_000) -> None:
-        super().__init__(seed, group_id, partition, event_ms)
+    def __init__(self, seed: object, group_id: str = "g", event_ms: int = 30_000) -> None:
+        super().__init__(seed, group_id, event_ms)
         self._topics = share_topics(group_id)
         self._all_topics = sorted(self._topics)
         self._group: ShareGroup | None = None
-        self._truth = ShareTruth(self)
-        self._share_state: At | None = None
         self._is_stopping = False
         self._hash = 0
-        self._bumped_topics: frozenset[str] = frozenset()
 
     def pause(self) -> int:
         """Return the time up to the next heartbeat, or up to the next event if the group is at rest."""
@@ -51,7 +41,6 @@ class ShareWalk(Walk):
 
     def step(self) -> None:
         """Write one operation, if there is anything to write."""
-        self._share_state = None
         group, is_event = self._group, self.is_event_due()
         if group is None:
             group = self._present_group()
@@ -74,12 +63,6 @@ class ShareWalk(Walk):
             self._initialize(group)
         else:
             self._heartbeat(group)
-        if self._group is not None and self.wrote_now():
-            self._truth.end_operation(group, self._share_state)
-
-    def close(self, captured_at: int) -> None:
-        """End all open rows."""
-        self._truth.close(self._group, captured_at)
 
     def _is_at_rest(self, group: ShareGroup) -> bool:
         is_assigned = group.has_converged and NOTHING.union(*group.targets.values()) == group.wanted()
@@ -89,7 +72,7 @@ class ShareWalk(Walk):
         """Return the group, a new one if there is none."""
         if self._group is None:
             self._group = ShareGroup(self._topics)
-            self._hash, self._bumped_topics = 0, frozenset()
+            self._hash = 0
         return self._group
 
     def _join(self, group: ShareGroup) -> None:
@@ -97,7 +80,8 @@ class ShareWalk(Walk):
 
     def _add(self, group: ShareGroup, member: ShareMember) -> None:
         group.members[member.member_id] = member
-        self._truth.join(member, self._write_member(member))
+        self._write_member(member)
+        self.tell("join", member)
         self._bump(group, "member_joined", [member.member_id])
         self._go_on(group, member, is_new=True)
 
@@ -107,7 +91,8 @@ class ShareWalk(Walk):
     def _remove_member(self, group: ShareGroup, member: ShareMember) -> None:
         self._write(KeyType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT, None, member)
         self._write(KeyType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER, None, member)
-        self._truth.leave(member, self._write(KeyType.SHARE_GROUP_MEMBER_METADATA, None, member))
+        self._write(KeyType.SHARE_GROUP_MEMBER_METADATA, None, member)
+        self.tell("leave", member)
         del group.members[member.member_id]
         group.targets.pop(member.member_id, None)
         self._is_stopping = self._is_stopping and bool(group.members)
@@ -187,12 +172,9 @@ class ShareWalk(Walk):
 
     def _bump(self, group: ShareGroup, cause: str, triggers: list[str]) -> None:
         group.epoch += 1
-        is_other, topics = group.metadata_hash != self._hash, group.subscribed
         self._hash = group.metadata_hash
-        offset = self._write(KeyType.SHARE_GROUP_METADATA, {"epoch": group.epoch, "metadataHash": self._hash})
-        is_metadata = is_other and topics == self._bumped_topics
-        self._bumped_topics = topics
-        self._truth.bump(group, cause, triggers, offset, metadata=is_metadata)
+        self._write(KeyType.SHARE_GROUP_METADATA, {"epoch": group.epoch, "metadataHash": self._hash})
+        self.tell("bump", group, cause, triggers)
 
     def _assign(self, group: ShareGroup) -> None:
         targets = group.assign(self.rng)
@@ -206,7 +188,7 @@ class ShareWalk(Walk):
         group.targets = targets
         group.assignment_epoch = group.epoch
         self._write(KeyType.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA, {"assignmentEpoch": group.epoch})
-        self._truth.assign(group)
+        self.tell("assign", group)
 
     def _begin_deletion(self, group: ShareGroup) -> None:
         """Delete the share state of all topics; the group follows in an operation of its own."""
@@ -224,11 +206,10 @@ class ShareWalk(Walk):
             KeyType.SHARE_GROUP_STATE_PARTITION_METADATA,
             KeyType.SHARE_GROUP_METADATA,
         ):
-            offset = self._write(key_type, None)
+            self._write(key_type, None)
         group.deleting = {}
         group.initializing, group.initialized = {}, {}
-        self._truth.end_operation(group, offset, is_deleted=True)
-        self.incarnation += 1
+        self.tell("delete", group)
         self._group = None
 
     def _any_member(self, group: ShareGroup) -> ShareMember:
@@ -237,10 +218,10 @@ class ShareWalk(Walk):
     def _some_topics(self) -> frozenset[str]:
         return frozenset(self.rng.sample(self._all_topics, self.rng.randint(1, 3)))
 
-    def _write_member(self, member: ShareMember) -> At:
+    def _write_member(self, member: ShareMember) -> None:
         client = {"rackId": None, "clientId": member.client_id, "clientHost": member.host}
         value = {**client, "subscribedTopicNames": sorted(member.topics)}
-        return self._write(KeyType.SHARE_GROUP_MEMBER_METADATA, value, member)
+        self._write(KeyType.SHARE_GROUP_MEMBER_METADATA, value, member)
 
     def _write_share_state(self, group: ShareGroup) -> None:
         value = {
@@ -248,11 +229,12 @@ class ShareWalk(Walk):
             "initializedTopics": _named(group, group.initialized),
             "deletingTopics": [{"topicId": topic_id, "topicName": name} for name, topic_id in group.deleting.items()],
         }
-        self._share_state = self._write(KeyType.SHARE_GROUP_STATE_PARTITION_METADATA, value)
+        self._write(KeyType.SHARE_GROUP_STATE_PARTITION_METADATA, value)
+        self.tell("write_share_state")
 
-    def _write(self, key_type: int, value: dict[str, Any] | None, member: ShareMember | None = None) -> At:
+    def _write(self, key_type: int, value: dict[str, Any] | None, member: ShareMember | None = None) -> None:
         key = {"groupId": self.group_id} if member is None else {"groupId": self.group_id, "memberId": member.member_id}
-        return self.write(key_type, key, value)
+        self.write(key_type, key, value)
 
 
 def _by_topic(partitions: Iterable[TopicPartition]) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, Final
 
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.simulate.walks.streams_group import (
@@ -15,11 +15,7 @@ from kip848_records.simulate.walks.streams_group import (
     StreamsGroup,
     Thread,
 )
-from kip848_records.simulate.walks.streams_truth import StreamsTruth
 from kip848_records.simulate.walks.walk import Walk
-
-if TYPE_CHECKING:
-    from kip848_records.simulate.truth.rows import At
 
 _TASKS: Final = 4
 _THREADS: Final = 4
@@ -32,18 +28,10 @@ class StreamsWalk(Walk):
     """One streams group. Each step is one operation: a heartbeat, or an event."""
 
     LONGEST_STEP_MS = 0
-    TABLES: ClassVar[tuple[str, ...]] = (
-        "epoch_timeline",
-        "rebalance",
-        "group_state_timeline",
-        "task_handover",
-        "ownership",
-    )
 
-    def __init__(self, seed: object, group_id: str = "g", partition: int = 0, event_ms: int = 30_000) -> None:
-        super().__init__(seed, group_id, partition, event_ms)
+    def __init__(self, seed: object, group_id: str = "g", event_ms: int = 30_000) -> None:
+        super().__init__(seed, group_id, event_ms)
         self._group = StreamsGroup(_TASKS)
-        self._truth = StreamsTruth(self)
 
     def pause(self) -> int:
         """Return the time up to the next heartbeat, or up to the next event if the group is at rest."""
@@ -64,12 +52,6 @@ class StreamsWalk(Walk):
             self._assign()
         else:
             self._heartbeat()
-        if self.wrote_now():
-            self._truth.end_operation(group)
-
-    def close(self, captured_at: int) -> None:
-        """End all open rows."""
-        self._truth.close(self._group, captured_at)
 
     def _join(self) -> None:
         self._add(Thread(self.new_id(), self.rng.choice(_PROCESSES), self._group.assignment_epoch))
@@ -128,10 +110,10 @@ class StreamsWalk(Walk):
         group.epoch += 1
         group.validated = group.validated if validated is None else validated
         value = {"epoch": group.epoch, "lastAssignmentConfigs": [{"key": "num.standby.replicas", "value": "1"}]}
-        offset = self._write(
+        self._write(
             KeyType.STREAMS_GROUP_METADATA, {**value, "metadataHash": 0, "validatedTopologyEpoch": group.validated}
         )
-        self._truth.bump(group, cause, offset)
+        self.tell("bump", group, cause)
 
     def _assign(self) -> None:
         group = self._group
@@ -142,7 +124,7 @@ class StreamsWalk(Walk):
             thread.target = target
         self._write(KeyType.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA, {"assignmentEpoch": group.epoch})
         group.assignment_epoch = group.epoch
-        self._truth.assign(group)
+        self.tell("assign", group)
 
     def _reconcile(self, thread: Thread, *, is_new: bool = False) -> None:
         before = 0 if is_new else thread.epoch
@@ -160,9 +142,9 @@ class StreamsWalk(Walk):
         unused = ("sourceTopicRegex", "repartitionSinkTopics", "repartitionSourceTopics", "copartitionGroups")
         return part | {"stateChangelogTopics": [changelog]} | {name: [] for name in unused}
 
-    def _write(self, key_type: int, value: dict[str, Any] | None, thread: Thread | None = None) -> At:
+    def _write(self, key_type: int, value: dict[str, Any] | None, thread: Thread | None = None) -> None:
         key = {"groupId": self.group_id} if thread is None else {"groupId": self.group_id, "memberId": thread.member_id}
-        return self.write(key_type, key, value)
+        self.write(key_type, key, value)
 
 
 def _tasks(held: Held, suffix: str = "") -> dict[str, Any]:

@@ -1,19 +1,13 @@
-"""The base of all random walks: time, operations, and the rows of the truth."""
+"""The base of all random walks: time and operations."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from kip848_records.simulate.broker.operation import Operation
-from kip848_records.simulate.commits import no_commits
 from kip848_records.simulate.spec import START_MS
-from kip848_records.simulate.truth.rows import At, Row
-from kip848_records.simulate.truth.schemas import SCHEMAS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _HEARTBEAT_MS: Final = 5_000
 """The mean time between two heartbeats of a member."""
@@ -23,23 +17,16 @@ class Walk(ABC):
     """One group id whose events are random; the same seed gives the same walk.
 
     `now`: the time of the latest record, in ms. `event_ms`: the mean time between two events of a group at rest.
-    `rows`: the rows of the truth that have ended, by table; times in ms, offsets as `At`. They may have more fields
-    than their tables have columns.
     """
 
     LONGEST_STEP_MS: ClassVar[int]
     """The longest time from the begin of a step to its last record."""
-    TABLES: ClassVar[tuple[str, ...]]
-    """The tables that the walk has the truth of."""
 
-    def __init__(self, seed: object, group_id: str = "g", partition: int = 0, event_ms: int = 30_000) -> None:
+    def __init__(self, seed: object, group_id: str = "g", event_ms: int = 30_000) -> None:
         self.rng = Random(f"{seed}")  # noqa: S311 - a log, not a secret
         self.group_id = group_id
-        self.partition = partition
         self.event_ms = event_ms
         self.now = START_MS
-        self.incarnation = 0
-        self.rows: dict[str, list[Row]] = {table: [] for table in self.TABLES}
         self._operations: list[Operation] = []
         self._operation: Operation | None = None
         self._pause = self.rng.randint(1, 2 * event_ms)
@@ -50,9 +37,8 @@ class Walk(ABC):
     def step(self) -> None:
         """Let something happen at `now`, and later, up to `LONGEST_STEP_MS`."""
 
-    @abstractmethod
-    def close(self, captured_at: int) -> None:
-        """End all open rows: the log was captured at a time (ms)."""
+    def tell(self, event: str, *facts: object) -> None:  # noqa: B027 - for walks that tests derive
+        """Tell an observer of an event when it happens. This walk has no observer."""
 
     def pause(self) -> int:
         """Return the time from one step to the next, in ms, at least 1."""
@@ -94,24 +80,13 @@ class Walk(ABC):
         self.now += self.rng.randint(least, most)
         return self.now
 
-    def write(self, key_type: int, key: dict[str, Any], value: dict[str, Any] | None) -> At:
-        """Write a record at `now`, and return its offset; the records of one time are one operation."""
+    def write(self, key_type: int, key: dict[str, Any], value: dict[str, Any] | None) -> None:
+        """Write a record at `now`; the records of one time are one operation."""
         operation = self._operation
         if operation is None or operation.time != self.now:
             operation = self._operation = Operation(self.now, self.now)
             self._operations.append(operation)
         operation.write(key_type, key, value)
-        return At(operation, operation.size - 1)
-
-    def end_of_operation(self) -> At:
-        """Return the offset of the last record of the latest operation."""
-        if self._operation is None:
-            raise ValueError("no record has been written")
-        return At(self._operation)
-
-    def wrote_now(self) -> bool:
-        """Return whether the present time has an operation."""
-        return self._operation is not None and self._operation.time == self.now
 
     def take_operations(self, until: int | None = None) -> list[Operation]:
         """Return and remove the operations up to a time (ms), or all."""
@@ -119,28 +94,7 @@ class Walk(ABC):
         self._operations = self._operations[len(taken) :]
         return taken
 
-    def take_commits(self, until: int) -> NDArray[Any]:  # noqa: ARG002 - some groups commit
-        """Return and remove the offset commits before a time (ms)."""
-        return no_commits()
-
-    def take(self) -> dict[str, list[Row]]:
-        """Return and remove the rows, unless operations wait for their offsets."""
-        if self._operations:
-            return {}
-        taken, self.rows = self.rows, {table: [] for table in self.TABLES}
-        return {table: [_with_offsets(row) for row in rows] for table, rows in taken.items()}
-
-    def note(self, table: str, row: Row) -> None:
-        """Add a row that has ended to the truth; `row` has neither partition nor group id."""
-        partition = "offsets_partition" if "offsets_partition" in SCHEMAS[table].names else "partition"
-        key = {partition: self.partition, "group_id": self.group_id}
-        self.rows[table].append({**key, **row})
-
     def new_id(self) -> str:
         """Return a new member id."""
         self._named += 1
         return f"m{self._named}"
-
-
-def _with_offsets(row: Row) -> Row:
-    return {name: value.offset if isinstance(value, At) else value for name, value in row.items()}

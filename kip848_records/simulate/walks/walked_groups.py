@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kip848_records.kinds import CLASSIC, CONNECT, KINDS, SHARE, STREAMS
-from kip848_records.simulate.broker.cluster import offsets_partition
-from kip848_records.simulate.scripted.scene import SCRIPTS
-from kip848_records.simulate.scripted.troubles import SCENES
+from kip848_records.kinds import CLASSIC, CONNECT, SHARE, STREAMS
 from kip848_records.simulate.spec import OTHER_KINDS
 from kip848_records.simulate.walks.classic import ClassicWalk
 from kip848_records.simulate.walks.connect import ConnectWalk
@@ -18,8 +15,6 @@ from kip848_records.simulate.walks.streams import StreamsWalk
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kip848_records.simulate.consumption import CommitKeys
-    from kip848_records.simulate.scripted.scene import Scene
     from kip848_records.simulate.spec import Simulation
     from kip848_records.simulate.walks.walk import Walk
 
@@ -37,33 +32,25 @@ WALKS: Final[Mapping[str, type[Walk]]] = {
 
 
 class WalkedGroup(NamedTuple):
-    """A group of a simulation, before its walk begins. `scene`: the one that its clients follow; None: chance."""
+    """A group of a simulation, before its walk begins."""
 
     group_id: str
-    kind: type[Walk]
-    scene: Scene | None = None
+    kind: str
 
-    def begin(self, spec: Simulation, keys: CommitKeys) -> Walk:  # noqa: ARG002 - these groups commit nothing
-        """Return its walk at the start of the simulation."""
-        partition = offsets_partition(self.group_id, spec.partitions)
-        if self.scene is not None:
-            return self.scene.begin(f"{spec.seed}/{self.group_id}", self.group_id, partition)
+    def begin(self, spec: Simulation, walks: Mapping[str, type[Walk]] = WALKS) -> Walk:
+        """Return its walk at the start of the simulation; `walks`: the classes by kind."""
         event_ms = round(1000 * min(spec.happening_s, _MOST_S))
-        return self.kind(f"{spec.seed}/{self.group_id}", self.group_id, partition, event_ms)
+        return walks[self.kind](f"{spec.seed}/{self.group_id}", self.group_id, event_ms)
 
 
 def walked_groups(spec: Simulation) -> Iterator[WalkedGroup]:
-    """Yield the groups of all kinds but consumer groups, and those with a trouble."""
+    """Yield the groups of all kinds but consumer groups."""
     for other in OTHER_KINDS:
         for number in range(getattr(spec, other.field)):
-            yield WalkedGroup(f"{other.prefix}-{number:05}", WALKS[other.kind.name])
-    scenes = [scene for scene in SCENES if KINDS[scene.kind].first_release <= spec.release and not scene.is_alone]
-    for number in range(spec.troubled_groups):
-        scene = scenes[number % len(scenes)]
-        yield WalkedGroup(f"{scene.name}-{scene.kind}-{number:05}", SCRIPTS[scene.kind], scene)
+            yield WalkedGroup(f"{other.prefix}-{number:05}", other.kind.name)
 
 
 def walked_topics(spec: Simulation) -> Mapping[str, str]:
     """Return the names of the walked groups' topics by id. Other kinds than share groups write names, not ids."""
-    groups = (group.group_id for group in walked_groups(spec) if issubclass(group.kind, ShareWalk))
+    groups = (group.group_id for group in walked_groups(spec) if group.kind == SHARE)
     return {topic.topic_id: name for group_id in groups for name, topic in share_topics(group_id).items()}

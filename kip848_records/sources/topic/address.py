@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from kip848_records.sources.topic.client_properties import ClientSettings
+from kip848_records.sources.topic.client_properties import ClientSettings, read_client_settings
 from kip848_records.sources.topic.errors import TopicError
+from kip848_records.specs.log_columns import TOPIC
 
 _SCHEME = "kafka://"
 _SERVER = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+(%\w+)?\]|[\w.-]+):(?P<port>[0-9]{1,5})", re.ASCII)
@@ -29,19 +30,28 @@ def is_topic(source: str) -> bool:
     return source.startswith(_SCHEME)
 
 
+def open_topic(url: str, config: str | None) -> Topic:
+    """Return the topic at `kafka://host:port[,host:port...]/name`, with its client's settings from the file `config`.
+
+    It does not contact the cluster. Raises TopicError for a bad URL, or settings that cannot be used.
+    """
+    servers, name = parse_url(url)
+    settings = ClientSettings() if config is None else read_client_settings(config)
+    return Topic(url=url, bootstrap_servers=servers, name=name, settings=settings)
+
+
 def parse_url(url: str) -> tuple[str, str]:
-    """Return the servers and the topic's name, as in Kafka's settings; raises TopicError for a bad URL."""
+    """Return the servers and the topic's name, by default `__consumer_offsets`; raises TopicError for a bad URL."""
     if "@" in url or "%40" in url:
         raise TopicError.credentials_in_url()
-    servers, slash, name = url.removeprefix(_SCHEME).partition("/")
+    servers, _, name = url.removeprefix(_SCHEME).partition("/")
     if not is_topic(url):
         raise TopicError.bad_url(url, "it does not begin with kafka://")
     if not servers:
         raise TopicError.bad_url(url, "it names no server")
     for server in servers.split(","):
         _check_server(url, server)
-    if not slash or not name:
-        raise TopicError.bad_url(url, "it names no topic")
+    name = name or TOPIC
     if not _NAME.fullmatch(name) or name in {".", ".."}:
         raise TopicError.bad_url(url, f"{name!r} is not a valid topic name")
     return servers, name

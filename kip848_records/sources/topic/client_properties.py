@@ -38,8 +38,11 @@ class ClientSettings:
 
     def _secrets(self) -> set[str]:
         whole = {value for name, value in self.values.items() if _SECRET.search(name)}
-        parts = {part for value in whole for part in (*value.splitlines(), *_jaas_secrets(value))}
-        return {secret for value in whole | parts if (secret := value.strip())}
+        lines = {line for value in whole for line in value.splitlines()}
+        options = {
+            form for value in whole for name, *forms in jaas_options(value) if _SECRET.search(name) for form in forms
+        }
+        return {secret for value in whole | lines | options if (secret := value.strip())}
 
 
 def read_client_settings(path: str) -> ClientSettings:
@@ -63,9 +66,8 @@ def read_client_settings(path: str) -> ClientSettings:
     )
 
 
-def _jaas_secrets(value: str) -> Iterator[str]:
-    """Return the secrets among the options of a JAAS line, both as written and unescaped."""
-    for name, *forms in _JAAS_OPTION.findall(value):
-        if _SECRET.search(name):
-            written = "".join(forms)
-            yield from (written, re.sub(r"\\(.)", r"\1", written))
+def jaas_options(line: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the name and the value of each option of a JAAS line, and the value as it is written there."""
+    for name, *forms in _JAAS_OPTION.findall(line):
+        written = "".join(forms)
+        yield name, re.sub(r"\\(.)", r"\1", written), written

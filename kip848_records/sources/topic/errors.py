@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _URL = "expected kafka://host:port[,host:port...]/topic, as in kafka://broker-1:9092/__consumer_offsets"
 _SETTINGS = "expected a client.properties as Kafka's own tools take with --command-config"
+NO_PKCS12 = "pip install 'kip848-records[pkcs12]', or convert the store to PEM"
 _LOG_IN = "check security.protocol, sasl.mechanism and sasl.jaas.config in the file of --kafka-config"
 
 
@@ -41,6 +42,13 @@ class TopicError(InputError):
     def not_for_topics(cls, option: str, url: str) -> Self:
         """An option describes how to read files, but a live topic was named."""
         return cls(f"{option} is for files, but {url} is a live topic", f"omit {option}")
+
+    @classmethod
+    def no_scheme(cls, address: str) -> Self:
+        """The address of a broker was named as a path is."""
+        broker, _, topic = address.partition("/")
+        url = f"kafka://{broker}/{topic or '__consumer_offsets'}"
+        return cls(f"there is no file {address}, and a live topic is named by a URL", f"did you mean {url}?")
 
     @classmethod
     def not_for_files(cls, option: str, sources: str) -> Self:
@@ -88,11 +96,53 @@ class TopicError(InputError):
         )
 
     @classmethod
-    def no_jvm(cls) -> Self:
-        """A Spark Connect session has no JVM to run Kafka's client in."""
+    def no_python_form(cls, what: str) -> Self:
+        """A setting of Java's client that Python's client does not have."""
         return cls(
-            "a live topic cannot be read through Spark Connect or serverless compute",
-            "read it on classic compute, where the driver runs Kafka's own client",
+            f"the client's settings name {what}, which this package cannot use",
+            "see what is possible in docs/live.md, section Login and rights",
+        )
+
+    @classmethod
+    def java_key_store(cls, path: str) -> Self:
+        """A key store is in Java's own format."""
+        return cls(
+            f"{path} is a JKS key store, which only Java reads",
+            f"convert it: keytool -importkeystore -srckeystore {path} -destkeystore store.p12 -deststoretype PKCS12",
+        )
+
+    @classmethod
+    def no_pkcs12(cls, path: str) -> Self:
+        """The package that reads PKCS#12 is missing."""
+        return cls(f"{path} is a PKCS#12 store, and the package cryptography is not installed", NO_PKCS12)
+
+    @classmethod
+    def no_package(cls, mechanism: str, package: str) -> Self:
+        """The package of a login is missing."""
+        return cls(f"the login {mechanism} needs the package {package}", f"pip install {package}")
+
+    @classmethod
+    def no_token(cls, address: str, reason: str) -> Self:
+        """A token of OAUTHBEARER cannot be had."""
+        return cls(
+            f"no token from {address}: {reason}",
+            "check sasl.oauthbearer.token.endpoint.url, clientId and clientSecret in the file of --kafka-config",
+        )
+
+    @classmethod
+    def untrusted_endpoint(cls, address: str, reason: str) -> Self:
+        """The certificate of a token endpoint is not trusted."""
+        return cls(
+            f"no token from {address}: {reason}",
+            "add ssl.truststore.location, a PEM file with its CA, to the options in sasl.jaas.config",
+        )
+
+    @classmethod
+    def not_advertised(cls, server: str) -> Self:
+        """A broker that the cluster names does not answer from here."""
+        return cls(
+            f"the cluster names its broker {server}, which does not answer from this machine",
+            "check the brokers' advertised.listeners, and the firewall",
         )
 
     @classmethod
@@ -118,28 +168,13 @@ class TopicError(InputError):
         )
 
     @classmethod
-    def speaks_tls(cls, server: str) -> Self:
-        """The server's port expects TLS, but the settings do not turn it on."""
+    def other_protocol(cls, server: str, expected: str, mechanisms: Iterable[str], given: str) -> Self:
+        """A port does not speak the protocol that the settings name. `mechanisms`: those of SASL, if it has a login."""
+        login = ", ".join(mechanisms)
+        named = f"security.protocol to {expected}" + (", sasl.mechanism and sasl.jaas.config" if login else "")
         return cls(
-            f"{server} expects TLS, but the client's settings do not turn it on",
-            "set security.protocol to SSL or SASL_SSL in the file of --kafka-config",
-        )
-
-    @classmethod
-    def speaks_no_tls(cls, server: str) -> Self:
-        """The settings turn TLS on, but the server's port does not use it."""
-        return cls(
-            f"{server} accepts connections, but not with TLS as the client's settings require",
-            "check the port in the URL, and security.protocol in the file of --kafka-config",
-        )
-
-    @classmethod
-    def speaks_sasl(cls, server: str, mechanisms: Iterable[str], *, is_tls: bool) -> Self:
-        """The server's port expects a login, but the settings have none."""
-        protocol = "SASL_SSL" if is_tls else "SASL_PLAINTEXT"
-        return cls(
-            f"{server} expects a SASL login ({', '.join(mechanisms)}), but the client's settings have none",
-            f"set security.protocol to {protocol}, sasl.mechanism and sasl.jaas.config in the file of --kafka-config",
+            f"{server} expects security.protocol={expected}{login and f' ({login})'}, but the client has {given}",
+            f"set {named} in the file of --kafka-config, or check the port in the URL",
         )
 
     @classmethod
@@ -147,8 +182,17 @@ class TopicError(InputError):
         """A port is open, but the requests of a client are not answered in time."""
         return cls(
             f"{server} accepts connections, but a Kafka client gets no answer",
-            "check security.protocol, and that this machine can reach the brokers' advertised.listeners; "
-            "set default.api.timeout.ms in the file of --kafka-config to wait longer",
+            "check security.protocol, and that this machine can reach the brokers' advertised.listeners; to wait "
+            "longer, set socket.connection.setup.timeout.ms and request.timeout.ms in the file of --kafka-config",
+        )
+
+    @classmethod
+    def answers_no_more(cls, server: str, reason: str) -> Self:
+        """A broker that had answered this client's requests is lost."""
+        return cls(
+            f"{server} stopped answering: {reason}",
+            "check this broker and the network, then run the command again; to wait longer, set request.timeout.ms in "
+            "the file of --kafka-config",
         )
 
     @classmethod
@@ -165,9 +209,27 @@ class TopicError(InputError):
         )
 
     @classmethod
-    def no_topic(cls, name: str, servers: str) -> Self:
-        """The cluster has no such topic."""
+    def certificate_rejected(cls, servers: str, reason: str) -> Self:
+        """A broker does not accept the certificate that the client shows."""
+        return cls(
+            f"{servers} rejects the client's certificate: {reason}",
+            "check ssl.keystore.location in the file of --kafka-config: the brokers must trust its CA",
+        )
+
+    @classmethod
+    def no_certificate(cls, servers: str) -> Self:
+        """A broker asks for a certificate, and the client has none."""
+        return cls(
+            f"{servers} asks for a certificate of the client, and the settings have none",
+            "set ssl.keystore.location in the file of --kafka-config, or check the port in the URL",
+        )
+
+    @classmethod
+    def no_topic(cls, name: str, servers: str, similar: Iterable[str] = ()) -> Self:
+        """The cluster has no such topic; `similar`: those that the user may have meant."""
+        meant = ", ".join(similar)
         hint = "check the topic's name; Kafka creates __consumer_offsets when the first group commits"
+        hint = f"similar: {meant}" if meant else hint
         return cls(f"there is no topic {name} at {servers}", hint)
 
     @classmethod
@@ -190,6 +252,14 @@ class TopicError(InputError):
     def records_gone(cls, name: str) -> Self:
         """Records were deleted between the lookup of the offsets and the read."""
         return cls(f"records of topic {name} were deleted while it was read", "run the command again")
+
+    @classmethod
+    def not_batches(cls, name: str, partition: int, reason: str) -> Self:
+        """A broker sends bytes that cannot be those of a topic."""
+        return cls(
+            f"the leader of partition {partition} of topic {name} sent no record batches: {reason}",
+            "check that the servers in the URL are brokers of Kafka, and their logs for damaged files",
+        )
 
     @classmethod
     def failed(cls, servers: str, reason: str) -> Self:

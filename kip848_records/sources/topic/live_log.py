@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
 
-    from pyspark.sql import DataFrame
-
+    from kip848_records.engines.engine import Relation
     from kip848_records.sources.topic.ends import Ends
+
+
+@dataclass(frozen=True)
+class TopicRows:
+    """The rows of a topic that were staged, and the facts of that pass.
+
+    `rows`: those to keep (`specs.log_columns.LOG_COLUMNS`), None if there was nothing to read. `seen`: the number of
+    records of each partition, those that are not kept too. `gapless`: the partitions of which no record is missing.
+    `first_repeated`: by partition, the offset of a record that repeats a key, if the reader looks for one.
+    `last_ms`: the time of the record at the last offset, for partitions that have one there. `newest_ms`: the highest
+    timestamp. `offset_commits`: those that are neither among the rows nor counted by rows of files, by type. `skipped`:
+    records of groups of Spark's readers.
+    """
+
+    rows: Relation | None = None
+    seen: Mapping[int, int] = field(default_factory=dict)
+    gapless: frozenset[int] = frozenset()
+    first_repeated: Mapping[int, int] = field(default_factory=dict)
+    last_ms: Mapping[int, int] = field(default_factory=dict)
+    newest_ms: int | None = None
+    offset_commits: Mapping[int | None, int] = field(default_factory=dict)
+    skipped: int = 0
 
 
 class LiveLog(Protocol):
     """A topic that is being written, as `sources.topic` reads it."""
+
+    @property
+    def shows_markers(self) -> bool:
+        """Whether its rows include transaction markers; then it is read behind open transactions too."""
 
     @property
     def name(self) -> str:
@@ -24,10 +50,16 @@ class LiveLog(Protocol):
         """Return the present starts and ends of its partitions, and other facts of the cluster about it."""
 
     def end_offsets(self, partitions: Iterable[tuple[str, int]]) -> list[tuple[str, int, int, int, int]]:
-        """Return topic, partition, start, end and time of the question, of other topics: see `look_up_ends`."""
+        """Return topic, partition, start, end and time of the question, of other topics too."""
 
-    def read(self, ranges: Mapping[int, tuple[int, int]]) -> DataFrame:
-        """Return the rows of each partition from one offset to before another (`specs.log_columns.COPY_COLUMNS`)."""
+    def read(self, ranges: Mapping[int, tuple[int, int]]) -> Relation:
+        """Return the rows of each partition from one offset to before another (`specs.log_columns.LOG_COLUMNS`)."""
+
+    def stage(self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool) -> TopicRows:
+        """Read the rows to keep once, and count the others. A topic's rows change: it compacts them."""
+
+    def check_is_log(self, ranges: Mapping[int, tuple[int, int]]) -> None:
+        """Raise InputError if the topic has records, and none has a key that a group coordinator writes."""
 
     def reading(self) -> AbstractContextManager[None]:
         """Return a context in which rows can be read: failures within it become errors for the user."""

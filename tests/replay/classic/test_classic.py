@@ -134,6 +134,22 @@ def test_what_compaction_left_is_right_and_compares_with_nothing() -> None:
     assert chosen(found["group_state"], "classic", "state", "members") == [("Stable", 3)]
 
 
+@pytest.mark.parametrize(("complete_from", "joined", "history"), [(1, 1, "observed"), (1000, None, "left_censored")])
+def test_the_first_generation_shows_its_cause_without_the_record_before_it(
+    complete_from: int, joined: int | None, history: str
+) -> None:
+    """Compaction removed the record of the group's creation. Before generation 1 a group has no members."""
+    batch = batch_of("kafka-4.3.1")
+    (first,) = (row for row in batch.to_pylist() if (row["group_id"], row["offset"]) == ("classic", 1))
+    found = tables_of(pa.RecordBatch.from_pylist([first], batch.schema), complete_from=complete_from)
+    (generation,) = found["classic_generation"]
+    assert (generation["generation"], generation["cause"], generation["history"]) == (1, "member_joined", history)
+    assert len(generation["joined"] or ()) == (joined or 0)
+    (rebalance,) = found["rebalance"]
+    assert (rebalance["causes"], rebalance["history"]) == (["member_joined"], history)
+    assert rebalance["trigger_member_ids"] == (generation["joined"] or [])
+
+
 def test_a_generation_whose_successor_may_be_gone_has_no_end() -> None:
     batch = batch_of("group-kinds")
     kept = [row for row in batch.to_pylist() if row["group_id"] == "coop" and row["offset"] >= 245]

@@ -16,6 +16,7 @@ NOT_SYNCED = "convert-streams-application-not-synced"
 """Kafka converts a group of Kafka Streams of which no member has an assignment yet. A moment later it does not."""
 
 
+@pytest.mark.slow
 def test_the_coordinator_converts_the_groups_that_are_upgradable() -> None:
     compared = 0
     for log in loadable_logs():

@@ -50,6 +50,7 @@ def told(row, *names):
     return tuple(ms(row[name]) if isinstance(row[name], datetime) else row[name] for name in names)
 
 
+@pytest.mark.slow
 def test_every_commit_is_someone_s(tables):
     commits = {}
     for row in tables["commit_progress"]:
@@ -135,6 +136,7 @@ def test_no_other_jumps(tables):
     assert kinds == {"back": 7, "lost": 20, "recreated": 4, "restart_after_loss": 6, "first_commit": 4}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [61, 1000])
 def test_chunks_of_any_size_give_the_same_rows(capture, tables, tmp_path, monkeypatch, rows):
     monkeypatch.setattr(progress, "ROWS_OF_A_CHUNK", rows)

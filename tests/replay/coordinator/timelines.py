@@ -94,7 +94,8 @@ def stays(steps: list[Step], captured_at: int) -> list[tuple[object, ...]]:
         elapsed = last.elapsed + max(0, captured_at - last.at)
         stay[10] = _away(last.members[member_id], away.get(member_id, 0), last, elapsed)
     for number, stay in enumerate(found):
-        stay[9] = any(later[:3] == stay[:3] for later in found[number + 1 :])
+        is_over = stay[0] != found[-1][0] or last.group_type is None
+        stay[9] = any(later[:3] == stay[:3] for later in found[number + 1 :]) or (False if is_over else None)
     return [tuple(stay) for stay in found]
 
 

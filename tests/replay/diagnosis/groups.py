@@ -46,8 +46,9 @@ def group(*stays: Membership, until: float, state: str = "Stable", **more: Any) 
     for row in sorted(stays, key=lambda row: (row.left_offset is None, row.left_offset or 0)):
         rows.add(row)
     rows.state = SimpleNamespace(state=state, known_since=None)
-    for name in ("rebalances", "generations", "migrations", "sizes", "unsettled", "task_moves"):
+    for name in ("rebalances", "generations", "migrations", "sizes", "unsettled", "task_moves", "share_states"):
         getattr(rows, name).extend(more.pop(name, ()))
+    rows.gaps.update(more.pop("gaps", {}))
     for owned in more.pop("owned", ()):
         rows.owned.add(owned.member_id, owned)
     for regex, resolution in more.pop("resolutions", ()):

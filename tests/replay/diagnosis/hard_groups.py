@@ -11,7 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kip848_records.kinds import CLASSIC, CONNECT, CONSUMER, SHARE, STREAMS
-from kip848_records.simulate.scripted.behaviours import (
+from kip848_records.simulate.spec import START_MS, BrokerClock, Simulation
+from tests.replay.diagnosis.scripted import Log, compacted, diagnosed, written
+from tests.simulator.scripted.behaviours import (
     HOUR,
     MINUTE,
     SECOND,
@@ -23,15 +25,13 @@ from kip848_records.simulate.scripted.behaviours import (
     roll,
     some,
 )
-from kip848_records.simulate.scripted.process import Process
-from kip848_records.simulate.scripted.scene import SCRIPTS
-from kip848_records.simulate.spec import START_MS, BrokerClock, Simulation
-from tests.replay.diagnosis.scripted import Log, compacted, diagnosed, written
+from tests.simulator.scripted.process import Process
+from tests.simulator.scripted.scene import SCRIPTS
 
 if TYPE_CHECKING:
     from random import Random
 
-    from kip848_records.simulate.scripted.script import Script
+    from tests.simulator.scripted.script import Script
 
 ALL = (CONSUMER, CLASSIC, SHARE, STREAMS, CONNECT)
 NOT_CONNECT = ALL[:-1]

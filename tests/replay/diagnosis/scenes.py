@@ -8,6 +8,7 @@ import json
 import lzma
 import sys
 from collections import defaultdict
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 
 from kip848_records.replay.diagnosis.group_history import GroupHistory
 from kip848_records.replay.diagnosis.limits import DEFAULTS
-from kip848_records.replay.diagnosis.observed import Generation, ObservedRows, Owned, Rebalance, Resolution
+from kip848_records.replay.diagnosis.observed import Gap, Generation, ObservedRows, Owned, Rebalance, Resolution
 from kip848_records.replay.rows import ROW_CLASSES
 
 FOLDER = Path(__file__).parent / "scenes"
@@ -52,54 +53,73 @@ class Scene(NamedTuple):
     captured_at: int
 
 
-def scene(name: str) -> Scene:
-    """Return a scene of the folder."""
+Clock = Callable[[int], int]
+"""What a broker's clock says at a time."""
+
+
+def scene(name: str, clock: Clock | None = None) -> Scene:
+    """Return a scene of the folder; `clock`: as its brokers would have written it."""
+    clock = clock or (lambda at: at)
     packed = json.loads(lzma.decompress((FOLDER / f"{name}.json.xz").read_bytes()))
     newest = {int(partition): at for partition, at in packed["newest"].items()}
     groups = {}
     for group_id, rows in packed["groups"].items():
         partition = rows["stays"][0][-1]
         groups[group_id] = GroupHistory(
-            _observed(rows),
-            packed["captured_at"],
+            _observed(rows, clock),
+            clock(packed["captured_at"]),
             DEFAULTS,
             partition=partition,
-            partition_last_at=newest[partition],
-            newest_at=max(newest.values()),
+            partition_last_at=clock(newest[partition]),
+            newest_at=max(map(clock, newest.values())),
         )
     return Scene(groups, packed["labels"], packed["captured_at"])
 
 
-def _observed(packed: dict[str, Any]) -> ObservedRows:
+def _observed(packed: dict[str, Any], clock: Clock) -> ObservedRows:
     rows = ObservedRows()
     member = [f"member-{number}" for number in range(packed["members"])].__getitem__
-    empty = dict.fromkeys(ROW_CLASSES["membership"]._fields)
-    for values in packed["stays"]:
-        rows.add(ROW_CLASSES["membership"](**empty | dict(zip(STAY, [member(values[0]), *values[1:]], strict=True))))
+    _add_members(rows, packed, member, clock)
     for values in packed["rebalances"]:
-        row = Rebalance(*values)
+        row = _timed(Rebalance(*values), clock, "began_at", "ended_at")
         revoked = tuple(
             SimpleNamespace(**dict(zip(BLOCKER, [member(each[0]), *each[1:]], strict=True))) for each in row.revoked
         )
         rows.rebalances.append(row._replace(trigger_member_ids=tuple(map(member, row[6])), revoked=revoked))
-    rows.generations.extend(Generation(*values) for values in packed["generations"])
-    rows.sizes.extend(map(tuple, packed["sizes"]))
-    for number, *values in packed["owned"]:
-        owned = Owned(member(number), *(tuple(each) if isinstance(each, list) else each for each in values))
-        rows.owned.add(owned.member_id, owned)
+    for values in packed["generations"]:
+        rows.generations.append(_timed(Generation(*values), clock, "joined_at", "completed_at", "ended_at"))
+    rows.sizes.extend((clock(at), size) for at, size in packed["sizes"])
     for regex, offset, at, _, topics in packed["resolutions"]:
-        rows.resolutions.add(regex, Resolution(offset, at, None, frozenset(topics)))
-    for number, _, _, place, topics in packed["subscriptions"]:
-        rows.subscriptions.add(member(number), Resolution(0, None, tuple(place), frozenset(topics)))
-    rows.gaps.update({(member(number), at): ms for number, at, ms in packed["gaps"]})
-    rows.migrations.extend(SimpleNamespace(**dict(zip(MIGRATION, each, strict=True))) for each in packed["migrations"])
-    rows.unsettled.extend(
-        SimpleNamespace(**dict(zip(UNSETTLED, [member(each[0]), *each[1:]], strict=True)))
-        for each in packed["unsettled"]
-    )
+        rows.resolutions.add(regex, _timed(Resolution(offset, at, None, frozenset(topics)), clock, "at"))
+    for number, begin, end, *gap in packed["gaps"]:
+        rows.gaps[member(number), clock(begin), clock(end)] = Gap(*gap)
+    for each in packed["migrations"]:
+        migration = SimpleNamespace(**dict(zip(MIGRATION, each, strict=True)))
+        migration.at = None if migration.at is None else clock(migration.at)
+        rows.migrations.append(migration)
     if packed["state"] is not None:
         rows.state = SimpleNamespace(state=packed["state"], known_since=None)
     return rows
+
+
+def _add_members(rows: ObservedRows, packed: dict[str, Any], member: Callable[[int], str], clock: Clock) -> None:
+    empty = dict.fromkeys(ROW_CLASSES["membership"]._fields)
+    for values in packed["stays"]:
+        stay = ROW_CLASSES["membership"](**empty | dict(zip(STAY, [member(values[0]), *values[1:]], strict=True)))
+        rows.add(_timed(stay, clock, "joined_at", "left_at"))
+    for number, *values in packed["owned"]:
+        owned = Owned(member(number), *(tuple(each) if isinstance(each, list) else each for each in values))
+        rows.owned.add(owned.member_id, _timed(owned, clock, "begin", "end", "settled_from", "settled_to"))
+    for number, _, _, place, topics in packed["subscriptions"]:
+        rows.subscriptions.add(member(number), Resolution(0, None, tuple(place), frozenset(topics)))
+    for each in packed["unsettled"]:
+        state = SimpleNamespace(**dict(zip(UNSETTLED, [member(each[0]), *each[1:]], strict=True)))
+        state.from_at = None if state.from_at is None else clock(state.from_at)
+        rows.unsettled.append(state)
+
+
+def _timed(row: Any, clock: Clock, *names: str) -> Any:
+    return row._replace(**{name: clock(at) for name in names if isinstance(at := getattr(row, name), int)})
 
 
 def pack(tables: str, expected: str, name: str) -> None:
@@ -150,7 +170,7 @@ def _packed(rows: ObservedRows) -> dict[str, Any]:
         "owned": [[number(each.member_id), *each[1:]] for each in rows.owned.values()],
         "resolutions": [[key, *each[:3], sorted(each.topics)] for key, each in rows.resolutions.items()],
         "subscriptions": [[number(key), *each[:3], sorted(each.topics)] for key, each in rows.subscriptions.items()],
-        "gaps": [[number(member_id), at, ms] for (member_id, at), ms in rows.gaps.items()],
+        "gaps": [[number(member_id), begin, end, *gap] for (member_id, begin, end), gap in rows.gaps.items()],
         "migrations": [fields(row, MIGRATION) for row in rows.migrations],
         "unsettled": [[number(row.member_id), *fields(row, UNSETTLED[1:])] for row in rows.unsettled],
         "state": None if rows.state is None else rows.state.state,
@@ -166,7 +186,17 @@ def _columns(rows: pa.Table, table: str) -> list[list[Any]]:
     if table == "rebalance":
         place = ROW_CLASSES[table]._fields.index("blockers")
         found[place] = [[SimpleNamespace(**each) for each in blockers or ()] for blockers in found[place]]
+    if table == "classic_generation":
+        place = ROW_CLASSES[table]._fields.index("unapplied")
+        found[place] = [_unapplied(members or ()) for members in found[place]]
     return found
+
+
+def _unapplied(members: Iterable[dict[str, Any]]) -> list[Any]:
+    """Return a value of `unapplied` as the replay has it."""
+    return [
+        (each["member_id"], *([tuple(t.values()) for t in each[of]] for of in ("kept", "missing"))) for each in members
+    ]
 
 
 def _millis(column: pa.ChunkedArray) -> list[int | None]:

@@ -10,8 +10,8 @@ from kip848_records.replay.rows import Diagnosis, GroupOutline
 from kip848_records.replay.worker import replay_batches
 from kip848_records.simulate.broker.releases import KAFKA_4_3
 from kip848_records.simulate.encoding import encode
-from kip848_records.simulate.scripted.script import Script
 from tests.replay.log_batches import log_batch
+from tests.simulator.scripted.script import Script
 
 Log = list[dict[str, Any]]
 END = 1 << 40

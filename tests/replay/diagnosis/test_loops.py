@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from kip848_records.replay.diagnosis.observed import Generation
+from kip848_records.replay.diagnosis.observed import Gap, Generation
 from tests.replay.diagnosis.groups import HOST, MINUTE, group, ms, patterns, rebalance, stay, told
 
 OTHERS = [stay(f"other-{number}", 0, client_host=f"/10.0.1.{number}") for number in range(3)]
@@ -223,6 +223,34 @@ def test_what_it_costs():
     assert (episode.rebalances, episode.unowned_ms, episode.rebalances_shared) == (7, 7 * 60_000, 0)
     assert episode.cost_share == pytest.approx(7 / (2 * 30))
     assert episode.severity == "error"
+
+
+def never_settled(*loops, lost=60_000):
+    """One rebalance that all of some loops' members began, before the first of them ended, and its gaps."""
+    stays = sorted((row for loop in loops for row in loop), key=lambda row: row.joined_at)
+    gaps = {(row.member_id, row.left_at, row.left_at + lost): Gap(1, lost) for row in stays}
+    began = stays[0].joined_at / MINUTE - 5
+    long_one = rebalance(began, *(row.member_id for row in stays), epochs=40, unowned_ms=10**7, ended_at=None)
+    return {"rebalances": [long_one], "gaps": gaps, "sizes": [(0, 2)]}
+
+
+def test_a_loop_that_never_lets_its_group_settle_costs_what_was_lost_in_its_time():
+    """As a broker wrote it: one rebalance of 212 epochs."""
+    loop = restarts(7)
+    (episode,) = told(group(*OTHERS, *loop, until=95, **never_settled(loop)))
+    assert (episode.rebalances, episode.epochs) == (1, 40)
+    assert episode.unowned_ms == episode.lost_ms == 6 * 60_000, "the first one follows none"
+    assert episode.cost_share == pytest.approx(6 / (2 * (episode.last_seen - episode.first_seen) / MINUTE))
+    assert episode.severity == "error"
+
+
+def test_each_moment_of_a_rebalance_is_billed_once():
+    first, second, third = restarts(7), restarts(7, client="other"), restarts(7, first=300, client="third")
+    rows = told(group(*OTHERS, *first, *second, *third, until=340, **never_settled(first, second, third)))
+    loops = [each for each in rows if each.pattern == "restart_loop"]
+    assert sorted(each.unowned_ms for each in loops) == [6 * 60_000, 12 * 60_000, 12 * 60_000]
+    assert sum(each.lost_ms for each in loops) == 18 * 60_000
+    assert {each.rebalances_shared for each in loops} == {1}
 
 
 def test_a_rebalance_that_two_rows_claim_is_billed_to_one():

@@ -1,18 +1,22 @@
 """The rows of `diagnosis`: words for every pattern, and what explains what."""
 
 import re
+from importlib import import_module
+from pkgutil import iter_modules
 from types import SimpleNamespace
 
 import pytest
 
+from kip848_records.replay import diagnosis
 from kip848_records.replay.arrow_rows import to_batch
 from kip848_records.replay.diagnosis import observed, precedence
-from kip848_records.replay.diagnosis.diagnose import diagnoses, row_of
+from kip848_records.replay.diagnosis.diagnose import diagnoses
 from kip848_records.replay.diagnosis.episodes import Episode, Subject
-from kip848_records.replay.diagnosis.sentences import _WORDS
+from kip848_records.replay.diagnosis.pattern import Pattern
+from kip848_records.replay.diagnosis.patterns import PATTERNS
 from kip848_records.replay.inputs import ReplayInputs
-from kip848_records.replay.rows import Diagnosis, GroupOutline, RegexResolution
-from kip848_records.specs.diagnosis import DIAGNOSIS
+from kip848_records.replay.rows import Diagnosis, GroupOutline, PartitionHandover, RegexResolution
+from kip848_records.specs.tables import DIAGNOSIS
 from tests.replay.diagnosis.groups import MINUTE, ms, stay
 
 COMMENT = next(column.comment for column in DIAGNOSIS.columns if column.name == "pattern")
@@ -23,20 +27,36 @@ NO_RESOLUTION = dict.fromkeys(RegexResolution._fields)
 def episode(pattern, first=0.0, last=60.0, **more):
     subject = more.pop("subject", Subject(client_id="app", client_host="/10.0.0.1"))
     fields = {"count": 5, "recognized_at": ms(first), "ended_at": None, "incarnation": 0} | more
-    return Episode(pattern, "warning", subject, first_seen=ms(first), last_seen=ms(last), **fields)
+    return Episode(PATTERNS[pattern], subject, first_seen=ms(first), last_seen=ms(last), **fields)
 
 
-@pytest.mark.parametrize("pattern", sorted(_WORDS))
+@pytest.mark.parametrize("pattern", sorted(PATTERNS))
 @pytest.mark.parametrize("is_present", [True, False])
 def test_every_pattern_has_words(pattern, is_present):
     facts = {"revoke_ms": 20_000, "others_ms": 1000, "all": 40}
     facts |= {"partitions": ["orders 1"], "committed": 5, "ahead_by": 2, "ahead_groups": ["b"]}
+    facts |= {"units": "orders 1", "is_unowned": False, "retention_ms": MINUTE, "is_of_member": True}
+    facts |= {"replaced": [7], "offsets": [-1]}
+    facts |= {
+        "commits": 9,
+        "usual_ms": 9,
+        "from_ms": 1,
+        "until_ms": 2,
+        "joined_ms": 3,
+        "subscribes": ["b"],
+        "regex": "",
+    }
+    facts |= {"stands_ms": MINUTE}
+    facts |= {"assumed_ms": None, "last": [5, 4], "handovers": 2, "amount": 1, "began_ms": 3, "begun_ms": 2}
+    facts |= {"reads": [(17, "http://b"), (42, "http://a")], "back": None, "assigns_nothing": True, "tasks": ("0_1",)}
+    facts |= {"leader": None, "error": 9, "urls": ()}
+    facts |= {"before": 50, "after": 60, "from": 1, "to": 2, "group": "a", "left": ["orders 1 at 5"], "since": []}
     subject = Subject(client_id="app", client_host="/1", members=3, topics=("orders",), groups=("a", "b"), what="x")
     ended_at = None if is_present else ms(90)
     made = episode(pattern, subject=subject, ended_at=ended_at, facts=facts, median_interval_ms=MINUTE)
     if pattern == "storm":
         made.probable_cause = "new"
-    row = row_of(made, "group", 3)
+    row = made.row("group", 3)
     assert row.sentence.endswith(".")
     assert row.next_step.endswith((".", "?"))
     assert row.is_present is is_present
@@ -44,12 +64,20 @@ def test_every_pattern_has_words(pattern, is_present):
 
 
 def test_the_comment_names_all_patterns():
-    assert set(re.findall(r"\w+", COMMENT)) == set(_WORDS)
+    assert set(re.findall(r"\w+", COMMENT)) == set(PATTERNS)
+
+
+def test_every_pattern_of_a_module_is_listed_and_explained_by_known_ones():
+    names = [each.name for each in iter_modules(diagnosis.__path__)]
+    modules = [import_module(f"{diagnosis.__name__}.{name}") for name in names]
+    made = {each for module in modules for each in vars(module).values() if isinstance(each, Pattern)}
+    assert made == set(PATTERNS.values())
+    assert {name for pattern in made for name in pattern.explained_by} <= {*PATTERNS}
 
 
 def test_rows_become_arrow():
     subject = Subject(groups=("a", "b"), what="x")
-    batch = to_batch(Diagnosis, [row_of(episode("storm_across", subject=subject, facts={"all": 9}), None, None)])
+    batch = to_batch(Diagnosis, [episode("storm_across", subject=subject, facts={"all": 9}).row(None, None)])
     (row,) = batch.to_pylist()
     assert (row["group_id"], row["subject"]["groups"], row["subject"]["client_id"]) == (None, ["a", "b"], None)
     assert row["first_seen"].timestamp() == 0
@@ -148,7 +176,7 @@ def test_what_is_past_does_not_explain_what_lasts():
 
 
 def said(pattern, subject=None, **more):
-    return row_of(episode(pattern, subject=subject or Subject(client_id="app", members=3), **more), "group", 3)
+    return episode(pattern, subject=subject or Subject(client_id="app", members=3), **more).row("group", 3)
 
 
 def test_a_session_is_set_where_its_group_type_has_it():
@@ -183,6 +211,12 @@ def test_what_streams_and_connect_have_for_the_other_settings_of_a_consumer():
     assert "closed its consumer" not in said("restart_loop", kind="connect").sentence
     assert "connect.protocol" in said("assignor_flip", probable_cause="classic", kind="connect").next_step
     assert "had no worker" in said("everybody_left", kind="connect").sentence
+    one_of_two = Subject(client_id="c", members_of_that_name=2)
+    for kind, members in (("connect", "workers"), ("consumer", "members")):
+        assert f"ne of 2 {members} named c" in said("restart_loop", subject=one_of_two, kind=kind).sentence
+
+
+REJOINED = {"causes": frozenset(), "is_read": False, "left": 0}
 
 
 @pytest.mark.parametrize(
@@ -195,7 +229,7 @@ def test_what_streams_and_connect_have_for_the_other_settings_of_a_consumer():
         (said("leaves_and_returns", kind="share"), "has no poll timeout"),
         (said("leaves_and_returns", kind="consumer"), "does not show its max.poll"),
         (said("static_member_flaps", probable_cause="poll_timeout"), "cannot tell"),
-        (said("storm", Subject(members=0), probable_cause="rejoined"), "joined again 5 times in 1 h without leaving."),
+        (said("storm", Subject(members=0), probable_cause="rejoined", facts=REJOINED), "and none of them left."),
         (said("storm", Subject(members=1)), "under one name."),
         (said("two_applications", ended_at=ms(90)), "used one group id, and shared no topic"),
         (said("leaves_and_returns", count=1), "1 time in 1 h"),
@@ -215,3 +249,14 @@ def test_sentences(row, words):
 def test_a_hint_for_expressions_only():
     assert "RE2" in said("no_topic", Subject(regex="*", members=1)).next_step
     assert "RE2" not in said("no_topic", Subject(topics=("odrers",), members=1)).next_step
+
+
+def test_the_newest_gaps_are_remembered(monkeypatch):
+    monkeypatch.setattr(observed, "REMEMBERED", 3)
+    rows = observed.ObservedRows()
+    for number in range(5):
+        values = {"from_member": "m", "released_at": number, "unowned_ms": 10, "wanted": number < 4, "wanted_ms": 4}
+        row = PartitionHandover(**dict.fromkeys(PartitionHandover._fields) | values)
+        rows.add(row)
+        rows.add(row)
+    assert rows.gaps == {("m", 2, 12): (2, 8), ("m", 3, 13): (2, 8), ("m", 4, 14): (0, 8)}

@@ -1,14 +1,18 @@
 """The diagnosis of labelled logs: what really happened is found under its name, and nothing else is told."""
 
 from functools import cache
+from random import Random
 from typing import Any, NamedTuple
 
 import pytest
 
 from kip848_records.replay.diagnosis.diagnose import across_groups, episodes_of
 from kip848_records.replay.diagnosis.episodes import Episode
+from kip848_records.replay.diagnosis.group_history import GroupHistory
+from kip848_records.replay.diagnosis.job import jobs
 from kip848_records.replay.diagnosis.outline import outline
 from tests.replay.diagnosis.scenes import scene
+from tests.seeds import daily_seeds
 
 NAMES = ("healthy", "trouble", "across", "days")
 PATTERNS = {
@@ -22,13 +26,16 @@ UNLIKE_ITS_LABEL = {"cart-scorer": "static_member_flaps"}
 COUNTS = {"catalog-enricher.live", "review-loader"}
 """Processes that die before their classic join completes leave nothing; topics may change between two refreshes."""
 SLACK_MS = 150_000
+COSTLY = {"trouble": pytest.mark.slow}
+"""The scene whose groups take several CPU s."""
 
 
 class Found(NamedTuple):
-    """The label of a group, and its episodes that no other one explains."""
+    """The label of a group, its episodes that no other one explains, and its rows."""
 
     label: dict[str, Any]
     episodes: list[Episode]
+    history: GroupHistory
 
     @property
     def of_label(self) -> list[Episode]:
@@ -50,9 +57,16 @@ def found_in(name: str) -> dict[str, Found]:
     read = scene(name)
     labels = {each["group_id"]: each for each in read.labels}
     return {
-        group_id: Found(labels[group_id], [each for each in episodes_of(history) if each.explained_by is None])
+        group_id: Found(labels[group_id], [each for each in episodes_of(history) if each.explained_by is None], history)
         for group_id, history in read.groups.items()
     }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def scenes_are_read():
+    """Before any case, whose time it would be."""
+    for name in NAMES:
+        found_in(name)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -145,7 +159,7 @@ def test_storms_across_groups(name, storms):
         assert len(set(label["groups"]) & set(row.subject[6])) >= 0.6 * len(label["groups"])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(each, marks=COSTLY.get(each, ())) for each in NAMES])
 def test_the_bill_of_a_group_is_no_larger_than_its_rebalances(name):
     """Each rebalance is in the bill once: what the rows share is not added twice."""
     billed = 0
@@ -163,3 +177,53 @@ def test_the_bill_of_a_group_is_no_larger_than_its_rebalances(name):
         )
         billed += lost
     assert billed > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_two_rows_of_a_group_contradict_each_other(name):
+    """A job's runs are no loop, storm or deployment, and a group that fails now has no row that says so of none."""
+    for group_id, (_, found, history) in found_in(name).items():
+        timetables = jobs(history)
+        runs = {stay.member_id for stay in history.stays for job in timetables if job.is_run(stay)}
+        for episode in found:
+            assert runs.isdisjoint(episode.members or ()), (group_id, episode.pattern)
+            is_about_all = episode.pattern in {"storm", "everybody_left"}
+            assert not (is_about_all and any(_overlap(episode, job) for job in timetables)), (group_id, episode.pattern)
+        if any(episode.severity == "error" and episode.is_present for episode in found):
+            assert not [each.words for each in found if each.is_present and "othing" in each.words[1]], group_id
+
+
+def _overlap(episode, job):
+    return episode.first_seen <= job.runs[-1].begin and episode.last_seen >= job.runs[0].begin
+
+
+CLOCKS = [
+    *(pytest.param(name, 1, marks=() if name == "across" else pytest.mark.slow) for name in NAMES),
+    *(
+        pytest.param(name, seed, marks=pytest.mark.nightly)
+        for name in NAMES
+        for seed in daily_seeds(10, "clocks that jump")
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "seed"), CLOCKS)
+def test_clocks_that_jump(name, seed):
+    """Other brokers lead a partition in turn, with clocks that are minutes apart: no group's rows fail."""
+    rng = Random(seed)  # noqa: S311
+    captured_at = scene(name).captured_at
+    times = sorted(rng.randrange(captured_at - 24 * 3_600_000, captured_at) for _ in range(40))
+    jumps = [(at, rng.choice([-600_000, -90_000, -1000, 1000, 90_000, 600_000])) for at in times]
+
+    def clock(at):
+        return at + sum(by for since, by in jumps if since <= at)
+
+    for group_id, history in scene(name, clock).groups.items():
+        outline(history, group_id)
+        for episode in episodes_of(history):
+            assert all(episode.words)
+            assert episode.first_seen <= episode.last_seen, (group_id, episode)
+            assert episode.ended_at is None or episode.ended_at >= episode.last_seen, (group_id, episode)
+            assert (
+                episode.pattern != "two_applications" or found_in(name)[group_id].label["label"] == "two_applications"
+            )

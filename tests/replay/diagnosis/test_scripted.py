@@ -1,13 +1,16 @@
 """Each trouble in each kind of group where it exists: the simulator's clients say what is to be found."""
 
 import random
+from functools import cache
+from operator import attrgetter
 
 import pytest
 
-from kip848_records.simulate.scripted.scene import LONGEST_MS, Scene
-from kip848_records.simulate.scripted.troubles import SCENES
 from kip848_records.simulate.spec import START_MS
 from tests.replay.diagnosis.scripted import compacted, diagnosed, written
+from tests.seeds import daily_seeds, few, nightly, one_of_each
+from tests.simulator.scripted.scene import LONGEST_MS, Scene
+from tests.simulator.scripted.troubles import SCENES
 
 UNTIL = START_MS + LONGEST_MS
 FROM_THE_BEGIN = {
@@ -21,7 +24,9 @@ def name(scene: Scene) -> str:
     return f"{scene.name}-{scene.kind}"
 
 
-EACH = pytest.mark.parametrize("scene", SCENES, ids=name)
+EACH = pytest.mark.parametrize("scene", one_of_each(SCENES, attrgetter("name"), "kinds"), ids=name)
+FEW = pytest.mark.parametrize("scene", few(SCENES, 8, "prefixes"), ids=name)
+SEEDS = pytest.mark.parametrize("seed", [1, *nightly(daily_seeds(2, "scripts"))])
 
 
 def episodes(scene: Scene, log, complete_from=0):
@@ -44,14 +49,16 @@ def assert_found(truth, rows):
     assert [row["pattern"] for row in rows if row["severity"] != "info" and row["pattern"] not in patterns] == []
 
 
+@cache
 def run(scene: Scene, seed: int):
     group = scene.begin(seed, f"{scene.name}-{seed}")
     return written(group, UNTIL), group.rows["diagnosis"]
 
 
 @EACH
-def test_each_trouble_is_found_with_its_subject_and_count(scene):
-    log, truth = run(scene, 1)
+@SEEDS
+def test_each_trouble_is_found_with_its_subject_and_count(scene, seed):
+    log, truth = run(scene, seed)
     assert_found(truth, told(scene, log))
 
 
@@ -68,19 +75,23 @@ def test_workers_of_connect(scene, kind, seed):
     assert "poll_timeout" not in {row["probable_cause"] for row in rows}
 
 
-@pytest.mark.parametrize("scene", [each for each in SCENES if each.name not in FROM_THE_BEGIN], ids=name)
-def test_a_trouble_is_found_behind_a_compacted_prefix(scene):
-    log, truth = run(scene, 2)
+@pytest.mark.parametrize(
+    "scene", few([each for each in SCENES if each.name not in FROM_THE_BEGIN], 8, "behind a prefix"), ids=name
+)
+@SEEDS
+def test_a_trouble_is_found_behind_a_compacted_prefix(scene, seed):
+    log, truth = run(scene, seed)
     cut = next(row["offset"] for row in log if row["timestamp"] >= truth[0]["first_seen"])
     assert_found(truth, told(scene, *compacted(log, cut)))
 
 
-@EACH
-def test_a_compacted_prefix_claims_nothing_that_the_whole_log_does_not(scene):
-    log, _ = run(scene, 3)
-    rng = random.Random(scene.name)  # noqa: S311
+@FEW
+@SEEDS
+def test_a_compacted_prefix_claims_nothing_that_the_whole_log_does_not(scene, seed):
+    log, _ = run(scene, seed)
+    rng = random.Random(f"{scene.name}/{seed}")  # noqa: S311
     whole = episodes(scene, log)
-    for _ in range(3):
+    for _ in range(1 if seed == 1 else 3):
         cut = rng.choice([row["offset"] for row in log[len(log) // 5 :]])
         for row in told(scene, *compacted(log, cut)):
             same = [

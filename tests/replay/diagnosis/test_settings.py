@@ -3,49 +3,49 @@
 import re
 from collections import Counter, defaultdict
 from dataclasses import asdict
-from functools import cache
 
 import pytest
 
-from kip848_records.replay.diagnosis.changed_limits import ChangedLimit, changed_patterns, limits_of
+from kip848_records.replay.diagnosis.changed_limits import ChangedLimit, limits_of
 from kip848_records.replay.diagnosis.diagnose import across_groups, episodes_of
 from kip848_records.replay.diagnosis.group_history import GroupHistory
-from kip848_records.replay.diagnosis.limits import DEFAULTS, Limits
-from kip848_records.replay.diagnosis.observed import ObservedRows
-from kip848_records.replay.diagnosis.sentences import _WORDS
-from kip848_records.replay.diagnosis.settings import (
-    ACROSS_GROUPS,
-    ALL_PATTERNS,
-    ENABLED,
-    RULES,
-    SECONDS,
-    SETTINGS,
-    SHARE,
-)
+from kip848_records.replay.diagnosis.limits import ALL_PATTERNS, DEFAULTS, ENABLED, SECONDS, SHARE
+from kip848_records.replay.diagnosis.observed import Generation, ObservedRows
+from kip848_records.replay.diagnosis.patterns import ACROSS_GROUPS, RULES, SETTINGS, changed_patterns
+from kip848_records.replay.diagnosis.storm import Settings
 from kip848_records.replay.rows import GroupOutline
 from tests.replay.diagnosis.groups import MINUTE, group, ms, rebalance, stay, told
 from tests.replay.diagnosis.scenes import scene
 from tests.replay.diagnosis.test_loops import OTHERS, restarts
+from tests.seeds import few
 
-OTHER_LOGS = {ACROSS_GROUPS, "task_restarts", "not_consumed", "offsets_lost"}
-"""Patterns that need several groups, workers of Connect, or offset commits."""
+OTHER_LOGS = {
+    ACROSS_GROUPS,
+    "task_restarts",
+    "assignment_not_applied",
+    "configurations_differ",
+    "endless_warm_ups",
+    "not_initialized",
+    "not_consumed",
+    "offsets_lost",
+}
+"""Patterns that need several groups, workers of Connect, broken clients, share groups, or offset commits."""
 ALL = [(pattern, name) for pattern, settings in SETTINGS.items() for name in settings]
 
 
 def test_each_pattern_has_settings_and_a_rule_that_names_them():
-    assert {*SETTINGS} == {*RULES} == {ALL_PATTERNS, *_WORDS}
+    assert {*SETTINGS} == {*RULES}
     for pattern, rule in RULES.items():
         assert set(re.findall(r"`(\w+)`", rule)) == {*SETTINGS[pattern]}
 
 
-def test_each_setting_is_one_field_and_has_a_reason():
-    settings = [setting for of_pattern in SETTINGS.values() for setting in of_pattern.values()]
-    assert max(Counter(setting.field for setting in settings).values()) == 1
+def test_each_setting_has_the_key_of_its_pattern_and_a_reason():
+    settings = [SETTINGS[pattern][name] for pattern, name in ALL]
+    assert [setting.key for setting in settings] == [f"{pattern}.{name}" for pattern, name in ALL]
     for setting in settings:
-        assert setting.field in Limits._fields
         assert setting.reason.endswith(".")
         assert setting.least <= setting.default
-        assert setting.value(setting.default) == getattr(DEFAULTS, setting.field)
+        assert setting.read(setting.default) == setting.value == DEFAULTS[setting]
     units = {name: SETTINGS[pattern][name].unit for pattern, name in ALL}
     assert not {ENABLED, "groups"}.intersection(units)
     assert all((unit == SECONDS) == name.endswith("_seconds") for name, unit in units.items())
@@ -64,13 +64,12 @@ def test_of_several_patterns_of_ids_the_first_one_counts():
         ChangedLimit("spares", "batch-?", ENABLED, 1),
         ChangedLimit("gone with a later version", None, "moments", 5),
     ]
-    off = frozenset({"job"})
-    assert limits_of(changes, "batch-a") == DEFAULTS._replace(storm_moments=9, storm_subjects=6, off=off)
-    off = frozenset({"job", "spares"})
-    assert limits_of(changes, "orders") == DEFAULTS._replace(storm_moments=7, storm_subjects=6, off=off)
-    off = frozenset({"spares"})
-    assert limits_of(changes, None) == DEFAULTS._replace(storm_moments=7, storm_subjects=6, off=off)
-    assert limits_of(changes[1:3], "batch-a").storm_within == 1500
+    wanted = {"batch-a": (9, {"job"}), "orders": (7, {"job", "spares"}), None: (7, {"spares"})}
+    for group_id, (moments, off) in wanted.items():
+        limits = limits_of(changes, group_id)
+        assert (limits[Settings.moments], limits[Settings.subjects], limits.off) == (moments, 6, off)
+        assert limits[Settings.within_seconds] == DEFAULTS[Settings.within_seconds]
+    assert limits_of(changes[1:3], "batch-a")[Settings.within_seconds] == 1500
     assert limits_of((), "batch-a") is DEFAULTS
     assert changed_patterns(changes) == ["storm", "job", "spares"]
 
@@ -114,9 +113,9 @@ ALSO_CHANGED = {loop: {"storm"} for loop in LOOPS} | {
 """The patterns that build on another one."""
 
 
-@cache
+@pytest.fixture(scope="module", autouse=True)
 def by_pattern():
-    """Groups by each pattern that they have; of many some."""
+    """Groups by each pattern that they have; of many some. Made before any case, whose time it would be."""
     histories = [history for name in ("healthy", "trouble", "days") for history in scene(name).groups.values()]
     found = defaultdict(list)
     for history in histories:
@@ -125,11 +124,11 @@ def by_pattern():
     return {pattern: [*some[-8:], *MADE] for pattern, some in found.items()}
 
 
-@pytest.mark.parametrize(("pattern", "name"), [each for each in ALL if each[0] not in OTHER_LOGS])
-def test_each_setting_changes_rows_of_its_pattern(pattern, name):
+@pytest.mark.parametrize(("pattern", "name"), few([each for each in ALL if each[0] not in OTHER_LOGS], 12, "settings"))
+def test_each_setting_changes_rows_of_its_pattern(by_pattern, pattern, name):
     setting = SETTINGS[pattern][name]
     changed = set()
-    for history in by_pattern()[pattern]:
+    for history in by_pattern[pattern]:
         for value in (setting.least, 1 if setting.unit == SHARE else 1e9):
             before, after = rows_of(history), rows_of(history, ChangedLimit(pattern, None, name, value))
             changed |= {row[0] for row in (before - after) + (after - before)}
@@ -139,12 +138,12 @@ def test_each_setting_changes_rows_of_its_pattern(pattern, name):
         assert changed <= {pattern} | ALSO_CHANGED.get(pattern, set())
 
 
-def test_other_tests_stay_as_they_are():
+def test_other_tests_stay_as_they_are(by_pattern):
     """Some numbers were those of two rules."""
     history = group(*OTHERS, *restarts(6), until=90)
     poll = ChangedLimit("restart_loop", None, "poll_timeouts", 1000)
     assert [row[0] for row in rows_of(history)] == [row[0] for row in rows_of(history, poll)] == ["restart_loop"]
-    for history in by_pattern()["spares"]:
+    for history in by_pattern["spares"]:
         for idle in (0, 86_400):
             changed = rows_of(history, ChangedLimit("no_topic", None, "idle_seconds", idle))
             assert [row for row in changed if row[0] == "spares"] == [
@@ -161,6 +160,44 @@ def test_moves_of_tasks_have_settings():
     assert [row[0] for row in rows_of(history)] == ["task_restarts"]
     for name, value in {"moves": 13, "within_seconds": 60, "lasts_seconds": 3600}.items():
         assert not rows_of(history, ChangedLimit("task_restarts", None, name, value))
+
+
+def test_rounds_of_assignments_that_are_not_applied_have_settings():
+    unapplied = (("member", (("orders", (3,)),), ()),)
+    rounds = [
+        Generation(
+            *(ms(60 + n), 0, n, "consumer", "range", "follow_up"), *[ms(60 + n)] * 2, None, 4, "observed", unapplied
+        )
+        for n in range(12)
+    ]
+    history = group(*OTHERS, until=75, generations=rounds)
+    assert [row[0] for row in rows_of(history)] == ["assignment_not_applied"]
+    for name, value in {"rounds": 12, "within_seconds": 60}.items():
+        assert not rows_of(history, ChangedLimit("assignment_not_applied", None, name, value))
+
+
+def rounds(count, *, every=1.0, **columns):
+    """Generations of a classic group, one every so many minutes."""
+    shown = {"incarnation": 0, "protocol_type": "consumer", "protocol": "stream", "cause": "unknown", "ended_at": None}
+    shown |= {"units": 4, "history": "observed", **columns}
+    times = [(n, ms(60 + every * n)) for n in range(count)]
+    return [Generation(offset=at, generation=n, joined_at=at, completed_at=at, **shown) for n, at in times]
+
+
+def test_rounds_of_workers_with_different_configurations_have_settings():
+    differ = rounds(12, protocol_type="connect", cause="config_mismatch", error=1)
+    history = group(until=75, generations=differ)
+    assert [row[0] for row in rows_of(history)] == ["configurations_differ"]
+    for name, value in {"rounds": 12, "within_seconds": 60}.items():
+        assert not rows_of(history, ChangedLimit("configurations_differ", None, name, value))
+
+
+def test_copies_that_warm_up_have_settings():
+    warm = rounds(12, every=10, cause="probing", warm_ups=(("m", ("0_1",)),))
+    history = group(until=180, generations=warm)
+    assert [row[0] for row in rows_of(history)] == ["endless_warm_ups"]
+    for name, value in {"warm_up_seconds": 7300, "probes": 13}.items():
+        assert not rows_of(history, ChangedLimit("endless_warm_ups", None, name, value))
 
 
 @pytest.mark.parametrize("name", ["min_groups", "times", "share", ENABLED])

@@ -10,7 +10,6 @@ from kip848_records.replay.diagnosis import job as job_module
 from kip848_records.replay.diagnosis.diagnose import across_groups
 from kip848_records.replay.diagnosis.observed import Generation, Resolution
 from kip848_records.replay.diagnosis.outline import outline
-from kip848_records.replay.diagnosis.sentences import words
 from kip848_records.replay.diagnosis.stays import normalised
 from kip848_records.replay.diagnosis.two_applications import two_applications
 from tests.replay.diagnosis.groups import MINUTE, group, ms, owned, patterns, rebalance, stay, told
@@ -89,9 +88,23 @@ def test_a_crash_loop_drifts():
     assert "job" not in patterns(group(*drifting, until=80, state="Empty"))
 
 
-@pytest.mark.parametrize(("lasted", "severity"), [(50, None), (100, "info"), (300, "warning")])
-def test_everybody_left(lasted, severity):
-    found = told(group(stay("app", 0, lasted), stay("app", 1, lasted - 1), until=lasted + 30, state="Empty"))
+WEEK = 7 * 24 * 60
+
+
+@pytest.mark.parametrize(
+    ("lasted", "empty", "severity"),
+    [
+        (59, 30, None),
+        (60, 30, "info"),
+        (239, 30, "info"),
+        (240, 30, "warning"),
+        (300, 30, "warning"),
+        (300, WEEK, "warning"),
+        (300, WEEK + 1, "info"),
+    ],
+)
+def test_everybody_left(lasted, empty, severity):
+    found = told(group(stay("app", 0, lasted), stay("app", 1, lasted - 1), until=lasted + empty, state="Empty"))
     assert [each.severity for each in found] == ([] if severity is None else [severity])
     if severity is not None:
         assert (found[0].pattern, found[0].count, found[0].first_seen) == ("everybody_left", 2, ms(lasted))
@@ -121,8 +134,8 @@ def test_everybody_left_ends_when_members_are_back():
     assert [getattr(past, name) for name in same] == [getattr(present, name) for name in same]
     assert (present.severity, past.severity) == ("warning", "info"), "most pauses that are over were on purpose"
     assert (present.ended_at, past.ended_at, past.last_seen) == (None, ms(330), ms(330))
-    assert words(past)[0].startswith("The group had no member for 30 min. The last to leave was")
-    assert words(past)[1].startswith("It has members again.")
+    assert past.words[0].startswith("The group had no member for 30 min. The last to leave was")
+    assert past.words[1].startswith("It has members again.")
     assert not patterns(group(before, stay("app", 305), until=400)), "they were back in time"
 
 
@@ -133,7 +146,7 @@ def test_spares():
     (spares,) = told(group(working, idle, until=260, owned=of_each))
     assert (spares.pattern, spares.severity, spares.subject.members) == ("spares", "info", 1)
     assert (spares.first_seen, spares.recognized_at) == (ms(11), ms(251))
-    assert words(spares)[0].startswith("1 member (app @ 10.0.0.2) has had no partition")
+    assert spares.words[0].startswith("1 member (app @ 10.0.0.2) has had no partition")
 
 
 def test_a_topic_that_is_not_there():
@@ -143,7 +156,7 @@ def test_a_topic_that_is_not_there():
     (episode,) = told(group(*rows, until=12, owned=of_each))
     assert (episode.pattern, episode.severity, episode.subject.topics) == ("no_topic", "warning", ("odrers",))
     assert (episode.subject.members, episode.subject.clients) == (2, ("app",))
-    assert words(episode)[0].startswith("2 members (app @ 10.0.0.0, app @ 10.0.0.1) with a subscription to odrers")
+    assert episode.words[0].startswith("2 members (app @ 10.0.0.0, app @ 10.0.0.1) with a subscription to odrers")
     working = stay("app", 0, topics=("odrers", "orders"))
     assert not patterns(group(*rows, working, until=12, owned=[*of_each, owned(working, 0, None, is_idle=False)]))
 
@@ -179,6 +192,14 @@ def test_slow_by_habit(others_ms, number, told_of):
         assert "20 s" in found[0].facts["revoke_ms"].__str__() or found[0].facts["revoke_ms"] == 20_000
 
 
+@pytest.mark.parametrize(("others", "told_of"), [(3, ["slow_by_habit"]), (2, [])])
+def test_a_member_is_slow_beside_some_others_only(others, told_of):
+    members = [stay(name, 0, member_id=name) for name in ("slow", "fast", "fast2")]
+    both = [revoking(60 + 20 * n, 20_000, 1000) for n in range(5)]
+    rows = [row._replace(revoked=row.revoked[: 1 + (n < others)]) for n, row in enumerate(both)]
+    assert patterns(group(*members, until=200, rebalances=rows)) == told_of
+
+
 def owing(row, since, **columns):
     values = {"state": "behind", "from_at": ms(since), "from_offset": ms(since), "is_classic": False}
     values |= {"group_type": "consumer", "history": "right_censored", "member_id": row.member_id}
@@ -196,6 +217,9 @@ def test_a_coordinator_that_is_silent():
     works = {"partition_last_at": ms(69), "newest_at": ms(70)}
     assert not patterns(group(*rows, until=70, unsettled=states, **works)), "the partition has later records"
     assert patterns(group(*rows, until=70, unsettled=states[:1], **works)) == ["coordinator_silent"]
+    revokes = [owing(rows[0], 60, state="revoking")]
+    assert not patterns(group(*rows, until=67, unsettled=revokes, **quiet)), "it has five minutes to revoke"
+    assert patterns(group(*rows, until=67.1, unsettled=revokes, **quiet)) == ["coordinator_silent"]
     classic = [owing(rows[0], 60, is_classic=True)]
     assert not patterns(group(*rows, until=70, unsettled=classic, **quiet))
 
@@ -209,6 +233,8 @@ def test_topics_that_come_and_go():
     (episode,) = told(group(stay("app", 0, regex="a.*"), until=120, resolutions=flapping))
     assert (episode.pattern, episode.count, episode.subject.topics) == ("flapping_topics", 4, ("ab",))
     assert episode.is_present
+    (past,) = told(group(stay("app", 0, regex="a.*"), until=180, resolutions=flapping))
+    assert not past.is_present, "nothing came or went for more than an hour"
     growing = resolved(*((60 + 10 * n, [f"a{k}" for k in range(n)]) for n in range(6)))
     assert not patterns(group(stay("app", 0, regex="a.*"), until=120, resolutions=growing))
 
@@ -230,7 +256,7 @@ def test_votes_for_a_server_assignor():
         stay("more", 60 + 20 * n, 70 + 20 * n, server_assignor="ab"[n % 2], client_host=f"/9{n}") for n in range(6)
     ]
     (episode,) = [each for each in told(group(*fixed, *extra, until=200)) if each.pattern == "assignor_flip"]
-    assert "Last asked for: a by app-0x @ 0; b by app-1x @ 1, more @ 95." in words(episode)[0]
+    assert "Last asked for: a by app-0x @ 0; b by app-1x @ 1, more @ 95." in episode.words[0]
     assert (episode.probable_cause, episode.subject.what, episode.count) == ("server", "a, b", 4)
 
 
@@ -247,7 +273,7 @@ def test_conversions_to_and_fro():
     canaries = [stay("canary", 60 + 20 * n, 80 + 20 * n, client_host=f"/10.0.1.{n}") for n in (0, 2, 4)]
     (episode,) = told(group(stay("app", 0), *canaries, until=200, migrations=rows))
     assert (episode.pattern, episode.probable_cause, episode.count) == ("assignor_flip", "conversion", 4)
-    assert words(episode)[0].endswith("Last asked for: consumer by canary @ 10.0.1.4.")
+    assert episode.words[0].endswith("Last asked for: consumer by canary @ 10.0.1.4.")
 
 
 def test_two_applications_with_one_group_id():
@@ -258,6 +284,21 @@ def test_two_applications_with_one_group_id():
     assert (episode.pattern, episode.subject.clients) == ("two_applications", ("billing-*", "search-*"))
     for shared in ({"topics": ("bills", "words")}, {"client_host": "/1"}, {"client_id": "billing-2"}):
         assert not patterns(group(*one, other[0]._replace(**shared), until=60)), shared
+
+
+def test_clocks_that_go_back_make_no_second_application():
+    """A member that left before it joined, by another broker's clock, and two of them."""
+    search = [stay("search-1", 0, topics=("words",), client_host="/2")]
+    back = [stay(f"billing-{n}", 40 + 60 * n, 30 + 60 * n, topics=("bills",), client_host="/1") for n in range(2)]
+    for stays in (back[:1], back):
+        assert not patterns(group(*search, *stays, until=300))
+
+
+def test_a_member_that_left_before_it_joined_is_no_old_member_of_a_rollout():
+    old = [stay(f"app-{n}", 0, 60 + n, client_host=f"/{n}") for n in range(3)]
+    new = [stay(f"app-{n}", 60.5 + n, client_host=f"/{n}") for n in range(3)]
+    ghosts = [stay(f"ghost-{n}", 30 + n, 20 + n, client_host="/9") for n in range(3)]
+    assert patterns(group(*old, *new, *ghosts, until=100)) == ["rolling_restart"]
 
 
 def test_two_applications_that_come_and_go_often_are_found_in_linear_time():
@@ -346,7 +387,7 @@ def test_the_work_for_a_long_timetable_grows_with_its_runs(monkeypatch):
 
 def test_runs_do_not_overlap_if_a_stay_ends_before_it_begins():
     history = group(stay("app", 60, 10), stay("app", 61, 90), until=120, state="Empty")
-    assert [(run.began_at, run.ended_at) for run in history.runs] == [(ms(60), ms(60)), (ms(61), ms(90))]
+    assert [run[:2] for run in history.runs] == [(ms(60), ms(60)), (ms(61), ms(90))]
 
 
 def test_a_job_that_ended_does_not_hide_a_crash_loop():
@@ -377,7 +418,7 @@ def test_a_group_id_in_two_partitions_is_two_groups():
 def test_a_member_of_before_the_history_is_present():
     before = stay("app", 0, 80, joined_at=None, joined_offset=None, history="left_censored")
     history = group(before, stay("app", 100), until=120, known_since=ms(50))
-    assert [(run.began_at, run.ended_at) for run in history.runs] == [(ms(50), ms(80)), (ms(100), None)]
+    assert [run[:2] for run in history.runs] == [(ms(50), ms(80)), (ms(100), None)]
     assert history.empty_ms(ms(50), ms(110)) == ms(20)
     assert history.empty_ms(ms(40), ms(110)) is None
 
@@ -388,7 +429,7 @@ def test_everybody_left_the_only_group_of_a_partition():
     for last_at, is_silent in ((301, True), (329, False)):
         (episode,) = told(group(*rows, until=330, state="Empty", partition_last_at=ms(last_at), newest_at=ms(330)))
         assert (episode.severity, episode.facts["is_longest"]) == ("warning", False)
-        assert ("an old one" in words(episode)[0]) == is_silent
+        assert ("an old one" in episode.words[0]) == is_silent
 
 
 @pytest.mark.parametrize(

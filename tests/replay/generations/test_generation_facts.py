@@ -7,14 +7,12 @@ import pyarrow as pa
 
 from kip848_records.kinds import CLASSIC, Role
 from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE
-from kip848_records.replay.classic.payloads import ConsumerAssignment, ConsumerSubscription
 from kip848_records.replay.connect import generation as connect
-from kip848_records.replay.connect.workers import WorkerAssignment, WorkerSubscription
 from kip848_records.replay.generations.generation import Generation
 from kip848_records.replay.group_replay import GroupReplay
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.numbers import PartitionNumbers
-from kip848_records.replay.records import ClassicGroupValue, ClassicMemberValue, Record
+from kip848_records.replay.records import Assignment, ClassicGroupValue, ClassicMemberValue, Record, Subscription
 from tests.replay.classic_logs import batch_of, chosen, tables_of
 from tests.replay.logs import Rows
 
@@ -31,7 +29,7 @@ def anomalies(*generations: tuple[int, dict[str, frozenset[int]]]) -> list[tuple
         members = tuple(
             ClassicMemberValue(
                 *(member_id, None, "app", "/h", 1),
-                assignment=ConsumerAssignment(frozenset(first + n for n in units), has_user_data=False),
+                assignment=Assignment(frozenset(first + n for n in units)),
             )
             for member_id, units in owned.items()
         )
@@ -80,8 +78,8 @@ def generations(*values: tuple[int, dict[str, str | None]], first: int = 0) -> R
         members = tuple(
             ClassicMemberValue(
                 *(member_id, instance_id, "app", "/h", 1),
-                assignment=ConsumerAssignment(frozenset({unit + number}), has_user_data=False),
-                subscription=ConsumerSubscription(("t",), NONE),
+                assignment=Assignment(frozenset({unit + number})),
+                subscription=Subscription(("t",), NONE),
             )
             for number, (member_id, instance_id) in enumerate(instances.items())
         )
@@ -99,8 +97,8 @@ def test_a_task_of_two_workers_is_an_anomaly() -> None:
     connector = task + (1 << 32) - 1
 
     def worker(member_id: str, *units: int) -> ClassicMemberValue:
-        assignment = WorkerAssignment(2, 0, "a", "http://a", 7, frozenset(units), NONE, 0)
-        subscription = WorkerSubscription(2, f"http://{member_id}", 7, NONE)
+        assignment = Assignment(frozenset(units), version=2, config_offset=7)
+        subscription = Subscription(None, NONE, f"http://{member_id}", 7)
         return ClassicMemberValue(member_id, None, "connect", "/h", 1, subscription=subscription, assignment=assignment)
 
     def seen(*members: ClassicMemberValue) -> list[tuple[Any, ...]]:
@@ -134,7 +132,7 @@ def test_a_generation_of_static_members_that_compaction_left_has_no_duration() -
 
 def test_another_generation_follows_an_error_of_the_leader() -> None:
     def generation(error: int) -> Generation:
-        assignment = WorkerAssignment(0, error, "w", "http://w", 7, NONE, NONE, 0)
+        assignment = Assignment(NONE, error=error, config_offset=7)
         member = ClassicMemberValue("w", None, "connect", "/h", 1, assignment=assignment)
         return Generation(ClassicGroupValue(1, ("w",), (member,), CONNECT_PROTOCOL_TYPE), 0, 0, None)
 
@@ -145,7 +143,7 @@ def test_another_generation_follows_an_error_of_the_leader() -> None:
 def test_the_handovers_of_static_members_have_no_time_if_a_record_before_is_missing() -> None:
     """The last record may have replaced a member of a generation whose first record compaction removed."""
     numbers = PartitionNumbers()
-    assignment = ConsumerAssignment(frozenset({numbers.of_names.topic("t")}), has_user_data=False)
+    assignment = Assignment(frozenset({numbers.of_names.topic("t")}))
     member = ClassicMemberValue("a", "one", "app", "/h", 1, assignment=assignment)
     first = ClassicGroupValue(1, ("a",), (member,), "consumer", "range", "a", 10)
     other = member._replace(member_id="b", instance_id="two")

@@ -1,10 +1,15 @@
 """Which records a coordinator refuses to load, by the answers of the coordinators of Kafka's releases."""
 
+from types import SimpleNamespace
+
 import pyarrow as pa
 import pytest
 
+from kip848_records.kinds import SHARE, Role
+from kip848_records.replay import refusals
 from kip848_records.replay.decode.grouped_rows import LOG_SCHEMA
-from kip848_records.replay.refusals import RELEASES
+from kip848_records.replay.group.loading import Loading, LoadingRules
+from kip848_records.replay.refusals import RELEASES, releases_text
 from tests.replay.classic_logs import Tables, tables_of
 from tests.replay.loadable_logs import loadable_log, loadable_logs
 
@@ -31,6 +36,7 @@ def refused(tables: Tables, release: str) -> int | None:
     return min(offsets, default=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", sorted(RELEASES))
 def test_no_release_loads_what_the_tables_say_it_refuses(release: str) -> None:
     claimed = 0
@@ -44,12 +50,14 @@ def test_no_release_loads_what_the_tables_say_it_refuses(release: str) -> None:
     assert claimed > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", ["4.2.0", "4.2.1", "4.3.1", "4.4.0"])
 def test_these_releases_refuse_nothing_else(release: str) -> None:
     silent = {log.name for log in loadable_logs() if refused(log.tables(), release) != log.refused[release]}
     assert silent == COMMITS | NEWER
 
 
+@pytest.mark.slow
 def test_without_the_offset_commits_the_groups_that_they_make_are_unknown() -> None:
     unread = {log.name for log in loadable_logs() if log.tables() != log.tables(with_commits=False)}
     assert {name for name in unread if not name.startswith("r")} == {
@@ -62,6 +70,7 @@ def test_without_the_offset_commits_the_groups_that_they_make_are_unknown() -> N
             assert refused(log.tables(with_commits=False), "4.4.0") in {None, log.refused["4.4.0"]}
 
 
+@pytest.mark.slow
 def test_what_is_proven_is_refused_by_every_release_that_knows_the_records() -> None:
     for log in loadable_logs():
         for row in log.tables()["anomaly"]:
@@ -70,6 +79,7 @@ def test_what_is_proven_is_refused_by_every_release_that_knows_the_records() -> 
                 assert log.refused["4.4.0"] is not None, log.name
 
 
+@pytest.mark.nightly
 def test_a_part_of_a_log_proves_nothing_that_the_whole_log_contradicts() -> None:
     proven = 0
     for log in loadable_logs():
@@ -144,3 +154,17 @@ def test_the_reason(name: str, seen: str, releases: str, known_bug: str | None, 
 @pytest.mark.parametrize("name", ["created-then-consumer-records", "downgraded", "upgraded", "streams-deleted"])
 def test_a_partition_that_every_release_loads(name: str) -> None:
     assert not [row for row in loadable_log(name).tables()["anomaly"] if row["kind"] == "record_not_loadable"]
+
+
+def test_a_record_that_only_some_releases_write_leaves_of_the_writers_those_that_write_all() -> None:
+    context = SimpleNamespace(dialect="kafka", writers=refusals.FROM_4_1, incarnation=0)
+    old = refusals.Refusal("the value has the layout of Kafka 4.0", refusals.FROM_4_1, writers=refusals.ONLY_4_0)
+    record = SimpleNamespace(role=Role.SHARE_STATE, kind=SHARE, value=1, refusal=old, offset=7, commit_before=None)
+    Loading(context, lambda _: LoadingRules()).replay(record)  # type: ignore[arg-type]
+    assert not context.writers
+
+
+def test_releases_are_in_the_order_of_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert releases_text({"4.10.0", "4.2.0", "4.3.1"}) == "4.2.0 to 4.10.0"
+    monkeypatch.setattr(refusals, "RELEASES", frozenset({"4.0.0", "4.2.0", "4.10.0"}))
+    assert refusals.since.__wrapped__("4.2") == {"4.2.0", "4.10.0"}

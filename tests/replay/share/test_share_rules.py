@@ -17,6 +17,7 @@ from tests.replay.compaction import compacted, odd_groups, read_by_night, wrong_
 from tests.replay.logs import inputs_of, replayed
 from tests.replay.random_log import random_records
 from tests.replay.test_same_rules import DIFFERENT, Records, both_kinds
+from tests.seeds import daily_seeds, nightly
 
 _TYPES = {3: 11, 4: 15, 5: 10, 6: 12, 7: 13, 8: 14}
 _TABLES = ("Epoch", "RebalanceLag", "Rebalance", "MemberStateInterval", "Membership")
@@ -60,7 +61,7 @@ def comparable(row: Any) -> str:
     return repr([value for name, value in row._asdict().items() if name not in skipped])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *nightly(daily_seeds(8, "share rules"))])
 def test_share_groups_converge_as_consumer_groups_do(seed: int) -> None:
     consumers = without_revocations(random_records(seed, groups=120, operations=30, partitions=3))
     inputs = inputs_of(dict.fromkeys(range(3), 0), CAPTURED_AT)
@@ -78,7 +79,7 @@ def test_share_groups_converge_as_consumer_groups_do(seed: int) -> None:
 
 
 @pytest.mark.parametrize("read", [compacted, read_by_night])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *nightly(daily_seeds(8, "share rules"))])
 def test_no_claim_about_a_compacted_log_is_false(seed: int, read: Any) -> None:
     consumers = without_revocations(random_records(seed, groups=120, operations=30, partitions=3))
     records = as_share(consumers, seed)

@@ -5,6 +5,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from kip848_records.report.page.page import page as page_of
 from tests.report.page.made_contents import failed
+from tests.seeds import few
 
 
 @pytest.fixture(scope="module")
@@ -14,9 +15,15 @@ def html(made_contents):
     ).html
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 360])
-@pytest.mark.parametrize(("at", "drawn"), [("", "#list tbody tr"), ("#group=stuck", "#timeline .bar")])
+LIST, GROUP = ("", "#list tbody tr"), ("#group=stuck", "#timeline .bar")
+
+
+@pytest.mark.parametrize(
+    ("at", "drawn", "width", "dark"),
+    few(
+        [(*place, width, dark) for place in (LIST, GROUP) for width in (1280, 360) for dark in (False, True)], 3, "axe"
+    ),
+)
 def test_axe_finds_nothing(opened, html, at, drawn, width, dark):  # noqa: PLR0913, PLR0917
     page = opened(html, at, width=width, dark=dark)
     page.wait_for_selector(drawn)

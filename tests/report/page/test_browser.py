@@ -24,6 +24,7 @@ def groups_shown(page):
     return page.locator("#list tbody th a").all_inner_texts()
 
 
+@pytest.mark.essential
 def test_the_first_screen_says_what_is_stuck_and_who_blocks_it(opened, html, photographed):
     page = opened(html)
     row = page.locator("section[aria-labelledby=stuck] tbody tr").first
@@ -35,6 +36,17 @@ def test_the_first_screen_says_what_is_stuck_and_who_blocks_it(opened, html, pho
     assert "revoking for ≥ 23 min 52 s" in words
     assert row.bounding_box()["y"] < 800
     photographed(page, "overview")
+
+
+def test_deleted_groups_are_counted_apart(opened, made_contents):
+    found = made_contents({"a": 0, "b": 0, "c": 0})
+    found.groups[2]["health"] = "deleted"
+    made = page_of(found)
+    assert (made.groups, made.deleted) == (2, 1)
+    page = opened(made.html)
+    assert page.locator("#found").inner_text() == "2 groups, 1 deleted, the worst first"
+    page.locator("#show").select_option("deleted")
+    assert page.locator("#found").inner_text() == "1 deleted group, the worst first"
 
 
 @pytest.mark.parametrize(("name", "width", "dark"), [("narrow", 360, False), ("dark", 1280, True)])

@@ -40,6 +40,7 @@ def test_a_cluster_that_is_not_there_is_named(capsys, audits, tmp_path):
     assert "elsewhere" in error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_named_by", ["option", "config"])
 def test_expectations_of_ones_own_are_on_the_page(tmp_path, is_named_by):
     mine, config, page = tmp_path / "mine", tmp_path / "audit.toml", tmp_path / "report.html"

@@ -55,8 +55,11 @@ def test_jumps_are_on_the_timeline_and_in_a_list(opened, html, photographed):
     photographed(page, "jumps")
 
 
-def test_without_commits_there_is_nothing_of_them(opened, made_contents):
+def test_without_commits_it_is_said_that_nobody_looked_at_them(opened, made_contents):
     page = opened(page_of(made_contents({"g": 60})).html, "#group=g")
     page.wait_for_selector("#timeline .bar")
-    assert page.locator("section[aria-labelledby=silent]").count() == 0
+    said = "Not looked at, because the audit decoded no offset commits: audit the log with --offset-commits."
+    assert page.locator("section[aria-labelledby=silent] p").all_text_contents() == [said]
+    said = "Whether its members consume what they own was not looked at (--offset-commits)."
+    assert page.locator("#group p.muted", has_text="--offset-commits").all_text_contents() == [said]
     assert rows(page, "Committed offsets") == rows(page, "Jumps of committed offsets") == []

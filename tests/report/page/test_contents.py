@@ -1,5 +1,8 @@
 """What the page says against the tables that it was made from."""
 
+from datetime import timedelta
+
+import pytest
 from deltalake import DeltaTable
 
 from kip848_records.queries.duck import DuckTables
@@ -37,9 +40,12 @@ def test_a_stuck_group_has_its_blocker_and_what_to_do(made_contents):
 def test_a_trouble_over_time_is_said_where_no_member_is_named():
     found = {"pattern": "restart_loop", "who": "app @ host", "doing": "restart loop", "state_ms": None, "lost": 0}
     assert blocker_text(found) == "app @ host, restart loop"
-    assert blocker_text(found | {"pattern": "storm", "who": None}) == "no single member: many members do not stay"
+    assert blocker_text(found | {"pattern": "storm", "who": None}) == (
+        "no single member: members leave or join again all the time"
+    )
 
 
+@pytest.mark.slow
 def test_a_stuck_group_of_which_nothing_shows_the_blocker_says_so(tmp_path):
     state = {"group_id": "old", "group_type": "consumer", "state": "Reconciling", "since": CAPTURED, "members": 1}
     timeline = {"group_id": "old", "group_type": "consumer", "state": "Reconciling", "from_at": CAPTURED}
@@ -73,6 +79,28 @@ def test_rebalances_are_counted_once(made_contents):
     assert {row["group_id"] for row in made.slowest} == {"a", "b"}
 
 
+@pytest.mark.parametrize(("last", "peak"), [(3599, 3), (3600, 2)])
+def test_the_busiest_hour_of_a_group_is_an_hour(made_contents, last, peak):
+    group = {"group_id": "a", "group_type": "consumer", "incarnation": 0, "partition": 7}
+    begun = [CAPTURED - timedelta(hours=20) + timedelta(seconds=each) for each in (0, 1800, last)]
+    more = [group | {"began_at": at, "began_offset": nth} for nth, at in enumerate(begun, start=100)]
+    (found,) = made_contents({"a": 0}, rebalances=1, rebalance=more).groups
+    assert (found["rebalances"], found["peak_per_hour"]) == (4, peak)
+
+
+def test_groups_that_fail_come_in_the_order_of_the_harm_and_others_by_their_slowest_rebalance(made_contents):
+    trouble = {"partition": 7, "incarnation": 0, "is_present": True, "pattern": "storm", "first_seen": CAPTURED}
+    failing = [
+        trouble | {"group_id": name, "severity": severity, "cost_share": share}
+        for name, severity, share in (("a", "warning", 0.1), ("b", "error", 0.2), ("c", "warning", 0.3))
+    ]
+    groups = made_contents(dict.fromkeys("abcdef", 0), diagnosis=failing).groups
+    assert [group["group_id"] for group in groups[:3]] == ["b", "c", "a"]
+    slowest = [group["slowest_ms"] for group in groups[3:]]
+    assert slowest == sorted(slowest, reverse=True)
+
+
+@pytest.mark.slow
 def test_the_audits_of_captures_are_read(audits):
     made = contents(DuckTables(str(audits.out)))
     assert made.groups[0]["group_id"] == "stuck"
@@ -94,6 +122,7 @@ def test_too_much_is_cut_and_counted(tmp_path, monkeypatch):
     assert (len(history["rebalances"]), history["totals"]["rebalances"]) == (3, 4)
 
 
+@pytest.mark.slow
 def test_the_timelines_are_those_of_the_groups_that_are_listed_first(tmp_path, monkeypatch):
     """A group that was deleted is listed by its slowest rebalance, as one that is healthy."""
     write_groups(tmp_path, {f"group-{n}": 0 for n in range(3)})

@@ -87,6 +87,28 @@ def test_members_of_one_name_that_are_there_at_once_have_a_row_each(opened, made
     assert len([each for each in labels(page) if each.startswith("g-client")]) == 4
 
 
+def test_members_that_joined_within_a_minute_and_are_still_there_have_a_row_each(opened, made_contents):
+    """A killed process stays a member for a minute: only one that is gone may share the row of its successor."""
+    here = stays_of("g", "here", number=3, every=timedelta(seconds=10))
+    for rows, began in ((here["membership"], "joined_at"), (here["member_state_timeline"], "from_at")):
+        for row in rows:
+            row[began] += timedelta(minutes=59, seconds=20)
+    page = opened(page_of(made_contents({"g": 0}, **here)).html, "#group=g")
+    page.wait_for_selector(BARS)
+    assert len([each for each in labels(page) if each.startswith("here")]) == 3
+
+
+def test_members_that_were_there_at_once_and_left_have_a_row_each(opened, made_contents):
+    """Three members join ten seconds apart, and all leave at once: nothing shows that one replaces another."""
+    gone = stays_of("g", "gone", number=3, every=timedelta(seconds=10))
+    for stay, state in zip(gone["membership"], gone["member_state_timeline"], strict=True):
+        stay |= {"left_at": gone["membership"][0]["joined_at"] + timedelta(seconds=50), "left_how": "left"}
+        state |= {"to_at": stay["left_at"]}
+    page = opened(page_of(made_contents({"g": 0}, **gone)).html, "#group=g")
+    page.wait_for_selector(BARS)
+    assert len([each for each in labels(page) if each.startswith("gone")]) == 3
+
+
 def test_pods_with_a_new_name_each_time_are_the_row_of_their_common_name(opened, made_contents):
     stays = [stays_of("g", f"pod-{n}", every=timedelta()) for n in range(20)]
     rows = {name: [each[name][0] for each in stays] for name in stays[0]}

@@ -224,6 +224,7 @@ def test_axe_finds_nothing(group_page, group, width, dark):
     assert Axe().run(page).generate_report() == "Found 0 accessibility violations:\n"
 
 
+@pytest.mark.slow
 def test_what_is_cut_is_counted(kinds, monkeypatch):
     limit_sections(monkeypatch, generations=5, units=1)
     found = contents(DuckTables(str(kinds)), cluster="group-kinds").histories["group-kinds", 1, "coop"]
@@ -231,6 +232,7 @@ def test_what_is_cut_is_counted(kinds, monkeypatch):
     assert (len(found["units"]), found["totals"]["generations"], found["totals"]["units"]) == (1, 12, 3)
 
 
+@pytest.mark.slow
 def test_a_group_has_the_rows_of_its_kind_only(made):
     kinds = {group["group_id"]: group["kind"] for group in made.groups}
     assert {kinds[group] for group in GROUPS} == {"connect", "classic", "streams", "share"}

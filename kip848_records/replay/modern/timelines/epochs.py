@@ -10,7 +10,7 @@ from kip848_records.replay.group.spill import SpillingQueue
 from kip848_records.replay.group.vocabulary import CONVERGED, OPEN, SUPERSEDED, UNKNOWN, UNSEEN
 from kip848_records.replay.modern.targets import Assignment
 from kip848_records.replay.rows import new_row
-from kip848_records.specs.epoch_timeline import EPOCH_TIMELINE
+from kip848_records.specs.tables import EPOCH_TIMELINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

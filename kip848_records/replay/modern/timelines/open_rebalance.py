@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from kip848_records.replay.group.context import Stopwatch
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.spill import IdSet
-from kip848_records.replay.modern.member import AWAY, STABLE, UNREVOKED, Member
+from kip848_records.replay.modern.member import AWAY, GONE, STABLE, UNREVOKED, Member
 from kip848_records.replay.rows import new_struct
-from kip848_records.specs.rebalance import BLOCKERS
+from kip848_records.specs.tables import BLOCKER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.modern.targets import Assignment
     from kip848_records.replay.modern.timelines.epochs import Bump
 
-_new_blocker: Final = new_struct(BLOCKERS.value_type)
+_new_blocker: Final = new_struct(BLOCKER)
 
 WORST: Final = 20
 """How many blockers a row of `rebalance` lists."""
@@ -176,14 +176,19 @@ class OpenRebalance:
             self.not_ready.run(elapsed, is_running=not (is_ready or is_assigning or is_late))
 
     def concerned(self, members: Iterable[Member], assignment_epoch: int | None) -> list[Member]:
-        """Return those of these members that may block the rebalance, and all present ones that did."""
+        """Return those of these members that may block the rebalance, and all present ones that did, in any stay."""
         present = {member_id: times.member for member_id, times in self.blockers.items() if times.member is not None}
         return [
             *present.values(),
             *(
                 member
                 for member in members
-                if (member.state != STABLE or member.epoch != assignment_epoch or member.blocking)
+                if (
+                    member.state != STABLE
+                    or member.epoch != assignment_epoch
+                    or member.blocking
+                    or member.member_id in self.blockers
+                )
                 and member.member_id not in present
             ),
         ]
@@ -195,7 +200,9 @@ class OpenRebalance:
         is_held_up = late or blocking
         times = self.blockers.get(member.member_id)
         if times is None or times.member is None:
-            if not is_held_up:
+            # Who blocked it, left and is back may be away again: that time is the blocker's too.
+            is_back = times is not None and member.state != GONE
+            if not (is_held_up or is_back):
                 return
             times = self.times(member, assignment_epoch)
         if late != times.late.is_running:
@@ -221,10 +228,12 @@ class OpenRebalance:
         return times
 
     def leave(self, member: Member, elapsed: int) -> None:
-        """Note the end of a member's stay."""
+        """Note the end of a member's stay, also of one that did not block: it may come again, and do so."""
         times = self.blockers.get(member.member_id)
         if times is None or times.member is None:
-            return
+            if not any(member.spent_until(state, elapsed) for state in (UNREVOKED, AWAY)):
+                return
+            times = self.times(member, None)
         self.late_members -= times.late.is_running
         times.end(member, elapsed)
         self.departed += 1

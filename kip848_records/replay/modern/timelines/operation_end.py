@@ -20,13 +20,13 @@ from kip848_records.replay.group.vocabulary import (
     UNKNOWN,
     UNSEEN,
 )
-from kip848_records.replay.modern.member import GONE, UNRELEASED, MemberStates, held_by
+from kip848_records.replay.modern.member import AWAY_EPOCH, GONE, NO_EPOCH, UNRELEASED, MemberStates, held_by, state_of
 from kip848_records.replay.modern.member import STABLE as MEMBER_STABLE
 from kip848_records.replay.modern.timelines.epochs import Bump, Epochs
-from kip848_records.replay.modern.timelines.member_changes import MemberChanges
 from kip848_records.replay.modern.timelines.memberships import Memberships
 from kip848_records.replay.modern.timelines.rebalances import Rebalances
 from kip848_records.replay.modern.timelines.reconciliation import Reconciliations
+from kip848_records.replay.modern.waits import Waits
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -50,14 +50,13 @@ class OperationEnd:
         context = group.context
         self.group = group
         self.context = context
-        self.waits = group.new_waits()
-        self.lags = Reconciliations(context, self.waits, group.kind)
+        self.waits = Waits(group.units)
+        self.lags = Reconciliations(context, self.waits, group.units, group.kind)
         self.member_states = MemberStates(context, group.kind)
         self.epochs = Epochs(context, group.kind)
         self.rebalances = Rebalances(context, group.kind)
-        self.ownership = group.new_ownership(context, group.targets, self.waits, self.rebalances)
+        self.ownership = group.new_ownership(group, self.waits, self.rebalances)
         self.memberships = Memberships(context, group.kind)
-        self.changes = MemberChanges(group, self.waits, self.lags, self.member_states, self.rebalances)
         self.bumps: list[tuple[int, int | None, int, int, Trigger]] = []
         self.assignments: list[Assignment] = []
         self.is_eventful = self.deletes_classic = False
@@ -78,7 +77,7 @@ class OperationEnd:
         has_bump, is_upgrade = bool(self.bumps), self.deletes_classic
         if is_eventful:
             self._bump(is_complete=True)
-        changed = self.changes.apply(touched)
+        changed = self._apply(touched)
         if changed or (is_eventful and group.targets.retargeted):
             ownership.is_upgrade, ownership.is_downgrade = is_upgrade, bool(classic_ids)
             ownership.end_operation(changed)
@@ -106,7 +105,7 @@ class OperationEnd:
             )
         group.anomalies.check(touched, group.group_epoch, group.assignment_epoch, group.targets, ownership.holders)
         group.anomalies.end_operation(is_evaluated=True, is_in_range=True)
-        self.changes.forget(touched)
+        self._forget(touched)
         touched.clear()
         return state
 
@@ -133,7 +132,7 @@ class OperationEnd:
     def evaluate_survivors(self, *, is_complete: bool) -> str:
         """Evaluate and return the state of the surviving records. Rows that are not open there have no end."""
         group, survivors, rebalances = self.group, self._survivors, self.rebalances
-        self.changes.apply(survivors, left=UNSEEN)
+        self._apply(survivors, left=UNSEEN)
         self.ownership.baseline((member, held_by(member.current)) for member in survivors)
         for member in survivors:
             self.waits.update(member)
@@ -153,7 +152,7 @@ class OperationEnd:
             rebalances.open.is_new = True
         self._progress(phase, survivors)
         self.restart(self.context.operation.at, self.context.operation.last)
-        self.changes.forget(survivors)
+        self._forget(survivors)
         survivors.clear()
         return state
 
@@ -211,6 +210,52 @@ class OperationEnd:
         count = group.member_count if is_known else None
         self.rebalances.finish(count, elapsed, self.waits, is_known=is_known)
         self.memberships.finish(members, elapsed)
+
+    def _apply(self, members: Iterable[Member], *, left: str | None = LEFT) -> list[tuple[Member, frozenset[int]]]:
+        """Apply the records to the members; return members with a changed set of partitions, with that set.
+
+        The order is that of their types 8. `left`: the status of rows that end with a stay.
+        """
+        group, rebalance = self.group, self.rebalances.open
+        changed: list[tuple[Member, frozenset[int]]] = []
+        for member in members:
+            member.touched = False
+            if rebalance is not None:
+                member.count_in(rebalance.number, rebalance.began)
+            if member.has_left:
+                self._leave(member, left)
+            current = member.current
+            state = GONE if member.value is None else state_of(current)
+            epoch = NO_EPOCH if current is None else current.member_epoch
+            if state != member.state or epoch != member.epoch:
+                group.change(member, state, epoch)
+            if member.wrote_current:
+                held = held_by(current)
+                if held != member.held or (epoch == AWAY_EPOCH) != member.was_away:
+                    changed.append((member, held))
+        if len(changed) > 1:
+            changed.sort(key=lambda change: change[0].current_offset)
+        return changed
+
+    def _forget(self, touched: Iterable[Member]) -> None:
+        """Clear the operation's records, and drop members without any records left."""
+        group = self.group
+        for member in touched:
+            member.wrote_current = False
+            if member.value is None and member.current is None and not member.has_target:
+                group.members.pop(member.member_id, None)
+        self.rebalances.members_before = group.member_count
+
+    def _leave(self, member: Member, status: str | None) -> None:
+        """End the open rows of a member's stay."""
+        member.has_left = False
+        self.lags.leave(member, status)
+        if self.rebalances.open is not None:
+            self.rebalances.open.leave(member, self.group.context.operation.elapsed)
+        self.member_states.end(member)
+        self.group.change(member, GONE, member.epoch)
+        member.end_stay()
+        self.waits.update(member)
 
     def _bump(self, *, is_complete: bool) -> None:
         """Begin the epochs of the operation, and let its assignments answer them."""

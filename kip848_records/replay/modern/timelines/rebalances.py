@@ -12,23 +12,19 @@ from kip848_records.replay.group.vocabulary import DELETED, DOWNGRADED, EMPTIED,
 from kip848_records.replay.modern.member import UNRELEASED
 from kip848_records.replay.modern.timelines.open_rebalance import OpenRebalance
 from kip848_records.replay.rows import new_row
-from kip848_records.specs.rebalance import REBALANCE
+from kip848_records.specs.tables import REBALANCE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.modern.member import Member
     from kip848_records.replay.modern.timelines.epochs import Bump
     from kip848_records.replay.modern.waits import Waits
 
-_new_row: Final = new_row(REBALANCE)
+_new_row: Final = new_row(REBALANCE, "rounds", "delay_ms", "expected_at", "revoked", "partitions_stopped")
 
 _CAN_BE_LATE: Final = (RECONCILING, NOT_READY, UNKNOWN)
-_CLASSIC_ONLY: Final[Mapping[str, None]] = dict.fromkeys(
-    ("rounds", "delay_ms", "expected_at", "revoked", "partitions_stopped")
-)
-"""Columns that only classic groups have."""
 _BEFORE_END: Final = (EMPTIED, DELETED, DOWNGRADED)
 
 
@@ -218,7 +214,6 @@ class Rebalances:
             leader_changed=operation.is_led_by_another(rebalance.leader_epoch),
             duration_is_minimum=False,
             is_measured=False,
-            **_CLASSIC_ONLY,
         )
         before_causes = tuple(rebalance.causes_before), tuple(rebalance.triggers_before)
         extra = (rebalance.compared_from, rebalance.compared_to, *before_causes)

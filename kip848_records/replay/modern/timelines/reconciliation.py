@@ -10,7 +10,7 @@ from kip848_records.replay.group.spill import SpillingQueue
 from kip848_records.replay.group.vocabulary import OPEN, RECONCILED, UNKNOWN, UNSEEN
 from kip848_records.replay.modern.member import STABLE, STATELESS, UNRELEASED, UNREVOKED
 from kip848_records.replay.rows import AwaitedPartition, new_row, new_struct
-from kip848_records.specs.rebalance_lag import AWAITED, REBALANCE_LAG
+from kip848_records.specs.tables import AWAITED_PARTITION, REBALANCE_LAG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from kip848_records.replay.modern.ownership import Ownership
     from kip848_records.replay.modern.targets import Assignment
     from kip848_records.replay.modern.waits import Waits
+    from kip848_records.replay.numbers import Units
 
 _new_row: Final = new_row(REBALANCE_LAG)
-_new_awaited: Final = new_struct(AWAITED.value_type)
+_new_awaited: Final = new_struct(AWAITED_PARTITION)
 
 
 class Reconciliations:
@@ -33,10 +34,11 @@ class Reconciliations:
     the group was lost; None if none was.
     """
 
-    def __init__(self, context: Context, waits: Waits, group_type: str) -> None:
+    def __init__(self, context: Context, waits: Waits, units: Units, group_type: str) -> None:
         self._context = context
         self._group_type = group_type
         self._waits = waits
+        self._units = units
         self.highest = -1
         self.known_until: int | None = None
         self.last = 0
@@ -125,7 +127,7 @@ class Reconciliations:
         for partition in member.awaits:
             owner = waits.owner_awaited_by(member, partition)
             released_at = None if owner is not None else ownership.released_at(member, partition)
-            topic_id, number, subtopology_id, role = waits.names(self._context.numbers, partition)
+            topic_id, number, subtopology_id, role = self._units.name(partition)
             awaited.append(
                 _new_awaited(
                     topic_id=topic_id,

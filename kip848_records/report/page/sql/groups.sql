@@ -23,7 +23,7 @@ idle AS (
   SELECT partition, group_id, CAST(least(sum(CAST(idle_ms AS decimal(38, 0))), 9223372036854775807) AS bigint) AS idle_ms
   FROM (
     SELECT offsets_partition AS partition, group_id, wanted_ms AS idle_ms, history, to_member IS NULL AS is_open, clock_skew
-    FROM partition_handover WHERE has_epochs(group_type)
+    FROM partition_handover WHERE has_epochs(group_type) OR to_member IS NULL
     UNION ALL
     SELECT partition, group_id, CASE WHEN has_epochs(group_type) THEN wanted_ms ELSE unowned_ms END AS idle_ms, history,
       status = 'open' AS is_open, clock_skew

@@ -115,6 +115,7 @@ async function showGroup(group, range) {
     omitted.length && element("p", { class: "note" }, `Shown: ${omitted.join("; ")}.`),
     ...sectionsOf(group, view),
     kindOf(group).limit && element("p", { class: "muted" }, `${kindOf(group).limit}.`),
+    kindOf(group).commits && !data.hasCommits.includes(group.cluster) && element("p", { class: "muted" }, "Whether its members consume what they own was not looked at (--offset-commits)."),
     element("h2", {}, "In the terminal"), element("p", {}, command(explainCommand(group)))].filter(Boolean));
   redraw = startTimeline(timeline, group, history, range);
 }

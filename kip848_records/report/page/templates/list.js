@@ -19,7 +19,7 @@ const GROUP_COLUMNS = [
   { title: "Members", kind: "number minor", key: (group) => group.members, cell: (group) => group.members === null ? "" : number(group.members) },
   { title: "Rebalances", kind: "number minor lesser", key: (group) => group.rebalances, cell: (group) => number(group.rebalances) },
   { title: "Slowest finished", kind: "number", key: (group) => group.slowest_ms, span: (group) => group.slowest_ms },
-  { title: "Idle", kind: "number minor lesser", key: (group) => group.idle_ms, span: (group) => group.idle_ms || null, isMinimum: () => true },
+  { title: "Idle (sum of partitions)", kind: "number minor lesser", key: (group) => group.idle_ms, span: (group) => group.idle_ms || null, isMinimum: () => true },
   ...(data.hasFindings ? [{ title: "Failed checks", kind: "number", key: (group) => 1000 * group.errors + group.warnings,
     cell: (group) => [[group.errors, "error"], [group.warnings, "warning"]].filter(([count]) => count).map(([count, what]) => counted(count, what)).join(", ") }] : []),
 ];
@@ -34,6 +34,12 @@ function matching() {
   const cluster = field("cluster")?.value ?? "", show = field("show").value;
   return data.groups.filter((group) => (!sought || group.sought.includes(sought)) && (!cluster || group.cluster === cluster)
     && (!show || (show === "failed" ? group.errors || group.warnings : show === group.health || [`alike-${group.alike}`, `kind-${group.kind}`].includes(show))));
+}
+
+/** Say how many groups there are; deleted ones are no groups any more. */
+function groupsText(groups) {
+  const deleted = groups.filter((group) => group.health === "deleted").length;
+  return deleted === groups.length ? counted(deleted, "deleted group") : `${counted(groups.length - deleted, "group")}${deleted ? `, ${number(deleted)} deleted` : ""}`;
 }
 
 /** Sort by a column; what is not known comes last, and what is equal stays in the order of the page: the worst first. */
@@ -82,7 +88,7 @@ function showList() {
   const shown = groups.slice(0, list.isPrinted ? PRINTED : list.isWhole ? Infinity : first);
   field("sort").value = list.column?.title ?? "";
   field("found").textContent = groups.length
-    ? `${counted(groups.length, "group")}${shown.length < groups.length ? `, the first ${number(shown.length)} shown` : ""}${list.column ? "" : ", the worst first"}`
+    ? `${groupsText(groups)}${shown.length < groups.length ? `, the first ${number(shown.length)} shown` : ""}${list.column ? "" : ", the worst first"}`
     : "No matching groups";
   const focused = document.activeElement?.dataset?.column;
   const left = groups.length - shown.length;

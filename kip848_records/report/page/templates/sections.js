@@ -89,7 +89,7 @@ const PERIOD_COLUMNS = [
   { title: "Per hour", kind: "number minor", cell: (row) => number(row.rebalances_per_hour) },
   { title: "Moved", kind: "number", cell: (row) => atLeast(row, row.partitions_moved) },
   { title: "Stopped", kind: "number", cell: (row) => atLeast(row, row.partitions_stopped) },
-  { title: "Idle", kind: "number", span: (row) => row.unowned_min_partition_ms, isMinimum: () => true },
+  { title: "Idle (sum of partitions)", kind: "number", span: (row) => row.unowned_min_partition_ms, isMinimum: () => true },
 ];
 const STOP_COLUMNS = [
   { title: "Stops estimated", kind: "number minor", cell: (row) => number(row.stop_known) },
@@ -146,7 +146,7 @@ function progressText({ state, evidence, silent_ms: silent, ahead_by: by, ahead_
   if (state === "suspected" && evidence === "member_stopped") return `suspected: ${still}, as all partitions of this member; others go on`;
   if (state === "suspected") return `suspected: ${still}, ${ahead === null ? "and messages wait" : `${ahead} has read ${partitions > 1 ? "up to " : ""}${counted(by, "offset")} more`}`;
   return { too_short: "too early to say", never_commits: "no commits: the group may keep its offsets elsewhere", no_commit_yet: "nothing committed", unknown: "not known",
-    caught_up: "has read all", committed_beyond_end: "committed beyond the end of the partition", messages_wait: `${still}: messages wait, not known since when` }[state] ?? `${still}: no messages, or not consumed`;
+    caught_up: "has read all", committed_beyond_end: "committed beyond the end of the partition", messages_wait: `${still}: messages wait, not known since when`, unnamed_topic: "not known: the topic's name is not in this log; pass --topics", negative_offset: "a negative offset is none: nothing is committed" }[state] ?? `${still}: no messages, or not consumed`;
 }
 const consumptionColumns = (group, view) => [
   { title: "Partitions", isHead: true, kind: "id", cell: (row) => row.units },
@@ -154,9 +154,10 @@ const consumptionColumns = (group, view) => [
   { title: "Committed", kind: "number", cell: (row) => betweenText(row.least_committed, row.most_committed) },
   { title: "Progress", kind: "text", cell: (row) => ["suspected", "blocked_by_transaction"].includes(row.state) ? element("span", { class: row.state === "suspected" ? "warn" : "error" }, progressText(row)) : progressText(row) },
 ];
-const JUMPS = { back: "back", ahead: "ahead", lost: "lost", restart_after_loss: "restart after a loss", recreated: "topic created anew", first_commit: "first commit" };
+const JUMPS = { back: "back", ahead: "ahead", lost: "lost", restart_after_loss: "restart after a loss", restart_after_negative: "restart after a negative offset", recreated: "topic created anew", first_commit: "first commit" };
+const lossText = ({ cause, retention_ms: kept, assumed_retention_ms: assumed }) => kept !== null && cause.endsWith("expired") ? `its client had asked the broker to keep it for ${spanText(kept)}` : `presumably ${data.losses[cause] ?? plainly(cause)}${assumed === null ? "" : ` (assumed: brokers keep offsets for ${spanText(assumed)})`}`;
 /** Say what happened to committed offsets: lost, presumably the topic was deleted. */
-const jumpText = (row) => [JUMPS[row.kind] ?? plainly(row.kind), row.kind === "lost" && row.cause && `presumably ${data.losses[row.cause] ?? plainly(row.cause)}`, row.context === "no_members" && "while the group had no members"].filter(Boolean).join(", ");
+const jumpText = (row) => [JUMPS[row.kind] ?? plainly(row.kind), row.kind === "lost" && row.cause && lossText(row), row.context === "no_members" && "while the group had no members"].filter(Boolean).join(", ");
 const JUMP_COLUMNS = [
   { title: "At (UTC)", isHead: true, kind: "time", cell: (row) => clockText(row.jumped_ms) },
   { title: "Partitions", kind: "id", cell: (row) => row.units },

@@ -11,6 +11,7 @@ const GROUP_KINDS = { Stable: "reconciled", Reconciling: "waiting", Assigning: "
 
 const PATTERNS_DRAWN = 5;
 const CORPSE = 60000;  // ms that a killed process stays a member: its successor may join before
+const RESTARTS = ["restart_loop", "leaves_and_returns"];
 const SEVERITIES = ["error", "warning", "info"];
 const harmOf = (each) => SEVERITIES.indexOf(each.severity) + (each.is_present ? 0 : SEVERITIES.length);
 const clientOf = (row) => row.client_id === null && row.client_host === null ? null : `${row.client_id} @ ${row.client_host}`;
@@ -42,13 +43,15 @@ function subjectRows(members, troubles) {
   for (const [from, until, member] of spans.sort((a, b) => a[0] - b[0])) {
     if (!lanes.has(member.subject)) lanes.set(member.subject, []);
     const of = lanes.get(member.subject);
-    let lane = of.find((each) => from >= each.until - CORPSE && from > each.from + 1000 && until >= each.until);
+    // Members that were there at once have a row each. Only a client that restarts again and again leaves corpses on the row of its successors.
+    const corpse = troubles.get(member.subject)?.some((each) => RESTARTS.includes(each.pattern)) ? CORPSE : 0;
+    let lane = of.find((each) => !each.isOpen && from >= each.until - corpse && from > each.from + 1000 && until >= each.until);
     if (!lane) {
       lane = { members: new Map(), bars: [], clients: new Set(), blocker: Infinity, unsettled: 0, first: from, troubles: troubles.get(member.subject) ?? [] };
       of.push(lane);
       rows.push(lane);
     }
-    Object.assign(lane, { from, until, subject: member.subject, latest: member.member, blocker: Math.min(lane.blocker, member.blocker), unsettled: lane.unsettled + member.unsettled });
+    Object.assign(lane, { from, until, isOpen: member.bars.some((bar) => bar.isOpen), subject: member.subject, latest: member.member, blocker: Math.min(lane.blocker, member.blocker), unsettled: lane.unsettled + member.unsettled });
     lane.members.set(member.member, member);
     lane.clients.add(member.client);
     lane.bars.push(...member.bars);

@@ -5,7 +5,7 @@ WITH urls AS (
 ),
 named AS (
   SELECT tasks.*, coalesce(tasks.connector, tasks.subtopology_id) AS place,
-    coalesce(giver.worker_url, tasks.from_member) AS giver, coalesce(taker.worker_url, tasks.to_member) AS taker
+    coalesce(giver.worker, tasks.from_member) AS giver, coalesce(taker.worker, tasks.to_member) AS taker
   FROM task_handover AS tasks
   JOIN chosen ON tasks.partition = chosen.partition AND tasks.group_id = chosen.group_id
   LEFT JOIN urls AS giver ON tasks.partition = giver.partition AND tasks.group_id = giver.group_id

@@ -1,0 +1,88 @@
+"""What an answer needs: facts of an audit without which an empty answer would say more than was checked.
+
+The header of each expectation and question names its needs; so does the spec of each metric. Without one of them an
+expectation is not applicable, a question is refused, and a metric is absent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
+from kip848_records.protocol.messages import KAFKA
+from kip848_records.specs.tables import DIAGNOSIS, OF_COMMITS
+from kip848_records.tables.errors import TablesError
+from kip848_records.tables.location import place_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from kip848_records.queries.tables import Run, Tables
+
+
+class Need(NamedTuple):
+    """A fact of an audit: how it is said that it is missing, what to do then, and whether the last run has it."""
+
+    missing: str
+    way_out: str | None
+    is_met: Callable[[Run], bool]
+
+
+NEEDS: Final[Mapping[str, Need]] = {
+    "offset_commits": Need(
+        "the audit decoded no offset commits",
+        "audit the log with --offset-commits",
+        lambda run: run.offset_commits,
+    ),
+    "offset_commit_table": Need(
+        "the audit wrote no table of the offset commits",
+        "audit the log with --offset-commits --record-tables",
+        lambda run: OFFSET_COMMIT_TABLE in run.table_versions,
+    ),
+    "early_dialect": Need(
+        "the log is of Kafka 3.8 or later, where members have no assignors of their own",
+        None,
+        lambda run: run.dialect != KAFKA.name,
+    ),
+    "draft_dialect": Need(
+        "the log is of no draft of KIP-848, and others let a member use both",
+        None,
+        lambda run: run.dialect in {"kip-848", "kip-848-draft"},
+    ),
+    "live_topic": Need(
+        "a copy does not show whether each partition was read to its end",
+        "audit the live topic",
+        lambda run: not run.is_copy,
+    ),
+    "earlier_run": Need("the cluster was audited once", "audit it again into the same tables", lambda run: run.run > 1),
+}
+"""All needs by name."""
+
+
+def lacking(run: Run) -> dict[str, Need]:
+    """Return the needs that the last run over a cluster does not meet, by name."""
+    return {name: need for name, need in NEEDS.items() if not need.is_met(run)}
+
+
+def unread(run: Run, names: Collection[str], *, is_empty: bool) -> list[str]:
+    """Return why tables that a query names have no rows of a cluster, or not all, in sentences.
+
+    `is_empty`: whether the answer is, too.
+    """
+    need = NEEDS["offset_commits"]
+    if need.is_met(run):
+        return []
+    unread = [name for name in OF_COMMITS if name in names]
+    found = [f"{', '.join(unread)} {'has' if len(unread) == 1 else 'have'} no rows"] if unread else []
+    if is_empty and DIAGNOSIS.name in names:
+        found.append("troubles of consumption are not looked for")
+    return [f"{need.missing}: {each}; {need.way_out}" for each in found]
+
+
+def require(tables: Tables, run: Run, needs: Iterable[str], what: str) -> None:
+    """Raise TablesError if a run does not meet a need of `what`, the name of a question or a command."""
+    lacks = lacking(run)
+    for name in needs:
+        if name in lacks:
+            need = lacks[name]
+            raise TablesError.lacks(place_text(tables.shown), run.cluster, what, need.missing, need.way_out)

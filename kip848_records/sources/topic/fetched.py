@@ -1,0 +1,211 @@
+"""A live topic that this process reads: the batches of a Fetch response are those of a broker's own files.
+
+They are written one behind the other into files of the scratch folder, named as a broker names its own, and read as
+these are: with markers, producers, leader epochs and the gaps of the cleaner.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Final
+
+import pyarrow as pa
+
+from kip848_records.machine.paths import without_scheme
+from kip848_records.protocol.segments.reader import Segment
+from kip848_records.protocol.segments.whole_batches import base_offset, offset_behind
+from kip848_records.queries.texts import literal
+from kip848_records.sources.known_keys import check_is_log
+from kip848_records.sources.listing import Copy
+from kip848_records.sources.predicates import NEWEST_MS
+from kip848_records.sources.record_filter import RecordFilter
+from kip848_records.sources.rows import ROWS_SCHEMA, as_log_rows
+from kip848_records.sources.segment_rows import content_of, read_file, segment_files
+from kip848_records.sources.topic.client import READ_UNCOMMITTED
+from kip848_records.sources.topic.live_log import TopicRows
+from kip848_records.specs.log_columns import LOG_COLUMNS, TOPIC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from kip848_records.engines.embedded.engine import EmbeddedEngine
+    from kip848_records.engines.engine import Relation
+    from kip848_records.sources.file_coverage import SegmentFile
+    from kip848_records.sources.topic.client import Brokers
+    from kip848_records.sources.topic.ends import Ends
+
+_FILE_BYTES: Final = 128 << 20
+"""The size from which on another file begins, so that several processes share a large partition."""
+
+_RANGES: Final = pa.schema([("place", pa.int32()), ("first", pa.int64()), ("behind", pa.int64())])
+_AT: Final = """
+SELECT rows.* FROM {rows} AS rows JOIN {ranges} AS ranges ON rows.partition = ranges.place
+WHERE rows.file IS NOT NULL OR (rows.offset >= ranges.first AND rows.offset < ranges.behind)
+"""
+_COVERED: Final = "SELECT rows.partition, rows.file FROM {rows} AS rows WHERE rows.file IS NOT NULL"
+_NEWEST: Final = f"SELECT {NEWEST_MS} AS ms FROM {{rows}} AS rows"  # noqa: S608 - a constant
+
+
+class FetchedTopic:
+    """A topic that is being written (`live_log.LiveLog`). `group`: only its partition is read; None: all."""
+
+    shows_markers: ClassVar[bool] = True
+
+    def __init__(self, engine: EmbeddedEngine, brokers: Brokers, group: str | None = None) -> None:
+        self._engine = engine
+        self._brokers = brokers
+        self._group = group
+        self._fetched: dict[tuple[tuple[int, tuple[int, int]], ...], _Fetched] = {}
+
+    @property
+    def name(self) -> str:
+        """The topic as the user names it."""
+        return self._brokers.topic.url
+
+    def ends(self) -> Ends:
+        """Return the present starts and ends of its partitions, and other facts of the cluster about it.
+
+        A partition ends at its high watermark: what an open transaction wrote is read too.
+        """
+        return self._brokers.look_up(READ_UNCOMMITTED).of_group(self._group)
+
+    def end_offsets(self, partitions: Iterable[tuple[str, int]]) -> list[tuple[str, int, int, int, int]]:
+        """Return topic, partition, start, end and time of the question, of other topics too."""
+        return self._brokers.end_offsets(partitions)
+
+    def read(self, ranges: Mapping[int, tuple[int, int]]) -> Relation:
+        """Return the rows of each partition from one offset to before another, those of aborted transactions too."""
+        return self._rows(ranges, offset_commits=True, aborted=True)
+
+    def stage(self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool) -> TopicRows:
+        """Read the rows to keep once; rows of files count the others. An offset commit that is dropped is no row."""
+        engine = self._engine
+        rows = engine.materialize(self._rows(ranges, offset_commits=offset_commits, aborted=False), "rows")
+        files: dict[int, list[Mapping[str, Any]]] = {}
+        for row in engine.collect(engine.sql(_COVERED, rows=rows)):
+            files.setdefault(row.partition, []).append(row.file)
+        newest = engine.collect(engine.sql(_NEWEST, rows=rows))
+        fetched = self._fetch(ranges)
+        return TopicRows(
+            rows,
+            seen={partition: sum(_records(each) for each in theirs) for partition, theirs in files.items()},
+            gapless=frozenset(p for p, (_, until) in ranges.items() if _is_gapless(files.get(p, []), until)),
+            first_repeated={p: at for p, theirs in files.items() if (at := _first_repeated(theirs)) is not None},
+            last_ms=fetched.last_ms(),
+            newest_ms=newest[0].ms,
+        )
+
+    def check_is_log(self, ranges: Mapping[int, tuple[int, int]]) -> None:
+        """Raise InputError for a topic other than `__consumer_offsets`."""
+        fetched = self._fetch(ranges)
+        check_is_log(self._engine, [Copy(self.name, "segments", fetched.files)] if fetched.files else [])
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Return a context in which rows can be read. The client's failures are errors for the user already."""
+        return nullcontext()
+
+    def _rows(self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool, aborted: bool) -> Relation:
+        engine, fetched = self._engine, self._fetch(ranges)
+        files = engine.files(Copy(self.name, "segments", fetched.files))
+        filtered = partial(RecordFilter, offset_commits=offset_commits, aborted=aborted)
+        read = partial(_read_files, segment_files(fetched.files), self.name, filtered)
+        rows = as_log_rows(engine, engine.map(read, files, ROWS_SCHEMA))
+        if fetched.is_wider():
+            asked = [{"place": place, "first": first, "behind": behind} for place, (first, behind) in ranges.items()]
+            rows = engine.sql(_AT, rows=rows, ranges=engine.relation(pa.Table.from_pylist(asked, _RANGES)))
+        copies = f"split({literal(TOPIC)}, chr(1)) AS copies"
+        columns = ", ".join(copies if name == "copies" else f"rows.{name}" for name in LOG_COLUMNS.names)
+        return engine.sql(f"SELECT {columns} FROM {{rows}} AS rows", rows=rows)  # noqa: S608 - our own columns
+
+    def _fetch(self, ranges: Mapping[int, tuple[int, int]]) -> _Fetched:
+        """Fetch these ranges once."""
+        key = tuple(sorted(ranges.items()))
+        if key not in self._fetched:
+            fetched = _Fetched(self._engine.new_folder("fetched"), ranges)
+            with closing(fetched):
+                self._brokers.fetch(ranges, fetched.write)
+            self._fetched[key] = fetched
+        return self._fetched[key]
+
+
+class _Fetched:
+    """The files of some ranges of partitions. `ranges`: the first offset of each, and that after its last."""
+
+    def __init__(self, folder: Path, ranges: Mapping[int, tuple[int, int]]) -> None:
+        self._folder = folder.absolute()
+        self._ranges = ranges
+        self._open: dict[int, BinaryIO] = {}
+        self._first: dict[int, int] = {}
+        self._last: dict[int, bytes] = {}
+        self.files: list[str] = []
+
+    def write(self, partition: int, content: memoryview, last_batch: int) -> None:
+        """Append whole batches of a partition; the last one begins at the position `last_batch`."""
+        base = base_offset(content)
+        self._first.setdefault(partition, base)
+        file = self._open.get(partition)
+        if file is None or file.tell() > _FILE_BYTES:
+            begins = min(base, self._ranges[partition][0] if file is None else offset_behind(self._last[partition]))
+            file = self._new_file(partition, begins)
+        file.write(content)
+        self._last[partition] = bytes(content[last_batch:])
+
+    def close(self) -> None:
+        """Close all files."""
+        for file in self._open.values():
+            file.close()
+
+    def is_wider(self) -> bool:
+        """Return whether a batch is not within its range, as at a log start in a batch, or for one record only."""
+        early = any(base < self._ranges[partition][0] for partition, base in self._first.items())
+        return early or any(offset_behind(last) > self._ranges[partition][1] for partition, last in self._last.items())
+
+    def last_ms(self) -> dict[int, int]:
+        """Return by partition the time of the record at the last offset of its range, if there is one."""
+        found = {}
+        for partition, batch in self._last.items():
+            for columns in Segment(batch, base_offset=None).groups():
+                is_last = len(columns) and int(columns.offset[-1]) == self._ranges[partition][1] - 1
+                if is_last and not columns.is_control[-1]:
+                    found[partition] = int(columns.timestamp[-1])
+        return found
+
+    def _new_file(self, partition: int, base_offset: int) -> BinaryIO:
+        if (before := self._open.pop(partition, None)) is not None:
+            before.close()
+        path = self._folder / f"{TOPIC}-{partition}" / f"{base_offset:020}.log"
+        path.parent.mkdir(exist_ok=True)
+        self.files.append(path.as_uri())
+        self._open[partition] = path.open("wb")
+        return self._open[partition]
+
+
+def _read_files(
+    files: Mapping[str, SegmentFile],
+    name: str,
+    new_filter: Callable[[], RecordFilter],
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of files, which are named as those of the topic."""
+    for path in (path for batch in batches for path in batch["path"].to_pylist()):
+        file = files[without_scheme(path)]
+        shown = f"{name}-{file.partition}/{file.base_offset:020}.log"
+        yield from read_file(content_of(path), shown, file, new_filter())
+
+
+def _records(file: Mapping[str, Any]) -> int:
+    return int(file["contents"]["records"])
+
+
+def _is_gapless(files: Iterable[Mapping[str, Any]], until: int) -> bool:
+    """Return whether no record is missing in files, up to an offset."""
+    is_whole = not any(file["has_gap"] or file["unread"] for file in files)
+    return is_whole and max((file["last_offset"] for file in files), default=-1) >= until - 1
+
+
+def _first_repeated(files: Iterable[Mapping[str, Any]]) -> int | None:
+    found = (file["first_repeated_offset"] for file in files)
+    return min((offset for offset in found if offset is not None), default=None)

@@ -1,0 +1,69 @@
+"""The new rows that Spark reads of a live topic, staged in one pass that also counts them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import Observation
+from pyspark.sql import functions as F
+
+from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
+from kip848_records.sources.predicates import NEWEST_MS, WITHOUT_OFFSET_COMMITS, key_of_types
+from kip848_records.sources.topic.live_log import TopicRows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import DataFrame
+
+    from kip848_records.engines.engine import Engine
+
+_SPARK_READERS: Final = ("spark-kafka-source-", "spark-kafka-relation-")
+"""Prefixes of the groups that Spark's own readers create: a new one each time, which no client uses again."""
+
+
+def stage_rows(
+    engine: Engine, rows: DataFrame, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool
+) -> TopicRows:
+    """Copy the rows to keep in one pass, and count the others. `ranges`: the offsets of the rows in each partition.
+
+    A topic's rows may be read only once: compaction may remove some between two reads.
+    """
+    starts = (F.col("group_id").startswith(prefix) for prefix in _SPARK_READERS)
+    is_reader = F.coalesce(reduce(or_, starts), F.lit(False))  # noqa: FBT003
+    untils = F.array(*(F.lit(ranges.get(partition, (0, 0))[1]) for partition in range(max(ranges) + 1)))
+    is_last = F.col("offset") == F.get(untils, F.col("partition")) - 1
+    last = F.struct("partition", F.unix_millis("timestamp").alias("ms"))
+    counts = {
+        f"type_{commit}": F.count_if(F.expr(key_of_types([commit])) & ~is_reader) for commit in OFFSET_COMMIT_TYPES
+    }
+    counts |= {
+        # With a bin for each partition it counts exactly. Separate counters would cost more per row than all else here.
+        "seen": F.to_json(F.histogram_numeric("partition", F.lit(max(2, len(ranges))))),
+        "last": F.to_json(F.collect_list(F.when(is_last, last))),
+        "newest_ms": F.expr(NEWEST_MS),
+        "skipped": F.count_if(is_reader),
+    }
+    observed = Observation("topic")
+    passing = rows.observe(observed, *(count.alias(name) for name, count in counts.items()))
+    wanted = passing if offset_commits else passing.filter(WITHOUT_OFFSET_COMMITS)
+    staged = engine.materialize(wanted.filter(~is_reader), "rows")
+    found = observed.get
+    passed = {} if offset_commits else {commit: found[f"type_{commit}"] for commit in OFFSET_COMMIT_TYPES}
+    seen: Counter[int] = Counter()
+    for each in json.loads(found["seen"] or "[]"):  # each task may have its own bin
+        seen[round(each["x"])] += round(each["y"])
+    # Spark's source hides markers, so that only a range of which each offset is a record is known to be whole.
+    return TopicRows(
+        staged,
+        seen,
+        frozenset(partition for partition, (first, until) in ranges.items() if seen[partition] == until - first),
+        last_ms={each["partition"]: each["ms"] for each in json.loads(found["last"])},
+        newest_ms=found["newest_ms"],
+        offset_commits={commit: count for commit, count in passed.items() if count},
+        skipped=found["skipped"],
+    )

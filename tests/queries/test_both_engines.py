@@ -1,0 +1,251 @@
+"""Spark answers every text as DuckDB does, over the same rows in memory: rows of all sorts, extreme values among them.
+
+The product is its own oracle: one engine for the other. The tests of single texts know the answers.
+"""
+
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from kip848_records.expectations import EXPECTATIONS
+from kip848_records.expectations import sql as expectations
+from kip848_records.expectations.captures import _CUT, _OPEN
+from kip848_records.expectations.patterns import PATTERNS
+from kip848_records.pipeline.run_totals import counts_text, made_anew_text
+from kip848_records.queries import texts
+from kip848_records.queries.answers import ANSWERS
+from kip848_records.queries.duck import DuckTables
+from kip848_records.queries.questions import questions
+from kip848_records.report.metrics import _LAST_RUN
+from kip848_records.report.page.sections import SECTIONS, relations, sections_with_rows
+from kip848_records.report.sql import query
+from tests import commits_of_a_broker, made_tables
+from tests.audits import CLUSTERS
+from tests.equal_rows import Rows
+from tests.expectations.cases import CLUSTER as CASES
+from tests.expectations.cases import EARLY, KINDS, audit_cases, settings_of_cases, write_kinds
+from tests.expectations.early_cases import DIALECT
+from tests.expectations.evaluated import NOW, every_row
+from tests.expectations.logs import PASS, UNKNOWN, VIOLATION
+from tests.extremes import made
+from tests.queries import every_cluster
+from tests.queries.every_cluster import CLUSTER, SparkRows
+
+TYPED = {*(("question", name) for name in (*ANSWERS, "new_events")), ("other", "diagnosis as of")}
+"""The texts whose columns have the types of a JSON Schema, on both engines."""
+WITHOUT_ORDER = {"relation", "other"}
+VERDICTS = {
+    "audit_is_recent": {PASS},
+    "blocked_by_transaction": {PASS, VIOLATION},
+    "client_retention": {PASS, UNKNOWN},
+    "group_in_its_partition": {UNKNOWN},
+    "negative_offsets": {PASS, UNKNOWN},
+    "repeat_at_handover": {PASS, UNKNOWN},
+    "stale_commits": {PASS, UNKNOWN},
+    "subscribe_and_assign": {PASS, UNKNOWN},
+}
+"""The verdicts of expectations that the rows have no other ones of."""
+SAMPLED = 60
+"""Of so many variants with extreme values one is among the rows."""
+
+QUESTIONS = questions()
+REPORTS = texts.folder("report/sql")
+PAGE = texts.folder("report/page/sql").keys() - {"section", "sections_with_rows"} - relations().keys()
+ONE_PATTERN = [*PATTERNS[:1], *PATTERNS[-1:]]
+"""The texts of the patterns differ in its name only, but for the one across groups."""
+OTHERS = {
+    "counts": counts_text("partition = 2 AND ended_offset >= 10 AND ended_at > CAST(:as_of AS timestamp)"),
+    "diagnosis as of": texts.query("queries/diagnosis_as_of"),
+    "made anew": made_anew_text({0: 100, 1: 0, 2: 100}),
+    "sections with rows": sections_with_rows(),
+    "cut": _CUT,
+    "open": texts.completed(_OPEN),
+    "last run": _LAST_RUN,
+    "counts in words": texts.completed(
+        "SELECT counted(n, offset) AS said"
+        " FROM (SELECT 0 AS n UNION ALL SELECT 1 UNION ALL SELECT 1234 UNION ALL SELECT 27194001) AS numbers"
+    ),
+}
+
+VALUES = {
+    "incarnation": 0,
+    "epoch": 4,
+    "generation": 11,
+    "open": "open",
+    "converged": "converged",
+    "observed": "observed",
+    "assigning": "Assigning",
+    "reconciling": "Reconciling",
+    "unknown": "unknown",
+    "run": 99,
+    "longer_ms": 0,
+    "from_ms": 0,
+    "until_ms": 0,
+    "cluster": CLUSTER,
+    "as_of": datetime(2026, 11, 21, 8, tzinfo=UTC),
+    "captured": datetime(2100, 1, 1, tzinfo=UTC),
+    "captured_at": NOW,
+    "now": NOW,
+    "dialect": DIALECT,
+    "groups": 6_000,
+    "intervals": 300_000,
+    "members": 50,
+    "slowest": 10,
+    "step": 60,
+}
+"""The values of parameters; `partition` is that of the group."""
+COMMITS, MADE = "commits", "made"
+GROUPS_OF = {
+    "coop": ("classic_members_now", "generations", "upgrade_now"),
+    "connect-cluster": ("units_without_worker", "workers_gone", "workers_now"),
+    "share1": ("owned_now",),
+    "ns-late": ("topology_now",),
+    "mig": ("before_and_after", "migrations"),
+    "churn": ("diagnosis_of_group",),
+    "regex": ("regexes_now",),
+    "g-again": ("handovers_of_group", "jumps_of_group"),
+    "g-hang": ("transactions_of_group",),
+    "g-reset": ("set_while_empty_of_group",),
+    "not subscribed": ("not_subscribed_of_group", "not_cleaned_of_group"),
+    MADE: (
+        "malformed_members",
+        "partitions_without_owner",
+        "share_partitions_free",
+        "share_partitions_now",
+        "tasks_without_owner",
+    ),
+    "one_owner: claimed twice": ("anomalies_of_group",),
+    "loadable_records: damaged": ("quarantine_of_group",),
+    "loadable_records: current assignment left": ("refused_records",),
+}
+CLEANED = {"copy": "made", "cleaned_until": 9, "files": 3, "bytes": 1000, "dirty_files": 2}
+CLEANED |= {"dirty_records": 10, "dirty_bytes": 900, "dirty_ms": 1000, "dirty_since": NOW}
+NOT_SUBSCRIBED = {"group_id": "not subscribed"}
+MORE = {
+    "group_state_timeline": [{}],
+    "classic_member": [{"generation": VALUES["generation"], "subscription_error": "cut"}],
+    "commit_jump": [{"topic": "t", "offset": 1, "kind": "ahead", "jumped_at": NOW}],
+    "diagnosis": [{"group_id": None, "pattern": "offsets_topic_grew", "sentence": "It did.", "severity": "warning"}],
+    "group_state": [NOT_SUBSCRIBED | {"group_type": "classic", "members": 1}],
+    "latest_state": [
+        NOT_SUBSCRIBED
+        | {"key_type": 1, "key": '{"topic":"left","partition":1}', "value": '{"offset":7}', "transaction": "none"}
+    ],
+    "membership": [
+        {"group_type": "share", "topics": ["t"]},
+        NOT_SUBSCRIBED | {"group_type": "classic", "topics": ["t"]},
+    ],
+    "partition_content": [
+        CLEANED | {"files": 9, "bytes": 5001, "dirty_files": 8, "dirty_bytes": 5000, "dirty_ms": 5000},
+        *(CLEANED | {"partition": number} for number in (1, 2)),
+        CLEANED | {"copy": "other", "files": 9, "dirty_files": 8},
+    ],
+    "partition_handover": [{"group_type": "classic", "topic": "t", "released_at": NOW, "history": "right_censored"}],
+    "share_partition_state": [
+        {"topic": "t", "topic_id": "T", "state": "initialized", "partitions": [0]},
+        {"topic": "t", "topic_id": "T", "state": "initializing", "partitions": [1]},
+    ],
+    "task_handover": [{"subtopology_id": "0", "task": 1, "status": "open"}],
+}
+"""Rows of what no other source has."""
+GROUPS = {name: group for group, names in GROUPS_OF.items() for name in names}
+"""The groups that have what the text of a report asks for; of the others it is one that is stuck."""
+
+
+def text_of(kind, name, settings):
+    """Return a text with the values of its own parameters."""
+    if kind == "expectation":
+        (expectation,) = (each for each in EXPECTATIONS if each.name == name)
+        setting = settings[name]
+        patterns = {"*c*e*": replace(setting, severity="warn"), "?x!*": setting}
+        setting = replace(setting, severity="error", groups=patterns)
+        return expectations.query(every_row(expectation), setting, 100_000)
+    found = {
+        "question": lambda: QUESTIONS[name].sql,
+        "counted": lambda: QUESTIONS[name].counted,
+        "relation": lambda: texts.completed(f"SELECT * FROM {name}"),  # noqa: S608 - ours
+        "report": lambda: query(name),
+        "page": lambda: texts.completed(texts.read(f"report/page/sql/{name}.sql"), **relations()),
+        "section": lambda: next(each.query for each in SECTIONS if each.name == name),
+        "other": lambda: OTHERS[name],
+    }
+    return found[kind](), {}
+
+
+TEXTS = [
+    *(("expectation", each.name) for each in EXPECTATIONS if each not in PATTERNS or each in ONE_PATTERN),
+    *(("question", name) for name in QUESTIONS),
+    *(("counted", name) for name, each in QUESTIONS.items() if each.among is not None),
+    *(("relation", name) for name in texts.folder("queries/relations")),
+    *(("report", name) for name in REPORTS),
+    *(("page", name) for name in sorted(PAGE)),
+    *(("section", each.name) for each in SECTIONS),
+    *(("other", name) for name in OTHERS),
+]
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory):
+    return settings_of_cases(tmp_path_factory.mktemp("config"))
+
+
+@pytest.fixture(scope="module")
+def duck(audits, kinds, tmp_path_factory):
+    """The tables of a cluster that has the rows of many."""
+    made_up, out = tmp_path_factory.mktemp("made"), tmp_path_factory.mktemp("every")
+    audit_cases(made_up)
+    write_kinds(made_up)
+    more = {name: [{"group_id": MADE, **row} for row in rows] for name, rows in MORE.items()}
+    made_tables.write(made_up, MADE, audit_runs=[{"run": 1, "captured_at": NOW}], **more)
+    named = [(audits.out, CLUSTERS["kafka-4.3.1"]), *((made_up, name) for name in (CASES, EARLY, KINDS, MADE))]
+    commits_of_a_broker.audited(made_up, commits_of_a_broker.SILENCE, cluster=COMMITS)
+    named.append((made_up / "out", COMMITS))
+    named += [(kinds, name) for name in ("connect", "group-kinds", "streams-not-ready")]
+    every_cluster.write(
+        out, [*(every_cluster.rows_of(*each) for each in named), made.varied_tables(made.variants()[::SAMPLED]).get]
+    )
+    return DuckTables(str(out))
+
+
+@pytest.fixture(scope="module")
+def spark_rows(classic, duck):
+    """The same rows in Spark's memory; this process and the JVM are in time zones of their own."""
+    zones = classic.sparkContext._jvm.java.util.TimeZone
+    before = zones.getDefault()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        zones.setDefault(zones.getTimeZone("America/St_Johns"))
+        yield SparkRows(classic.newSession(), duck)
+        zones.setDefault(before)
+    time.tzset()
+    classic.createDataFrame([], "number int")  # which makes it the active session again
+
+
+def place(tables, group):
+    """The partition of a group."""
+    text = "SELECT max(partition) AS partition FROM group_state_timeline WHERE group_id = :group"
+    (row,) = tables.rows(text, CLUSTER, group=group)
+    return row.partition
+
+
+@pytest.mark.essential
+@pytest.mark.parametrize(("kind", "name"), TEXTS, ids=[" ".join(each) for each in TEXTS])
+def test_both_engines_give_the_same_answer(duck, spark_rows, settings, kind, name):
+    text, own = text_of(kind, name, settings)
+    group = GROUPS.get(name, "stuck")
+    values = VALUES | own | {"group": group, "partition": place(duck, group)}
+    answers = [each._read(text, CLUSTER, each._parts(text, CLUSTER), values) for each in (duck, spark_rows)]
+    assert answers[0].schema.names == answers[1].schema.names
+    if (kind, name) in TYPED:
+        assert answers[0].schema.types == answers[1].schema.types
+    ours, theirs = (each.to_pylist() for each in answers)
+    if kind in WITHOUT_ORDER:
+        ours, theirs = Rows(ours), Rows(theirs)
+    assert ours == theirs
+    assert ours, "no rows are compared: give it some, or a group that has them"
+    if kind == "expectation":
+        verdicts = {row["message"].partition("|")[0] for row in ours}
+        assert verdicts == VERDICTS.get(name, {PASS, VIOLATION, UNKNOWN})
