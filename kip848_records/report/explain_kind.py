@@ -134,7 +134,7 @@ def _classic_members(rows: Sequence[Row], of_which: str) -> Iterator[Text]:
 
 def _has(row: Row) -> str:
     """Return what a member has: partitions, copies of tasks of Kafka Streams, or the URL of Schema Registry."""
-    tasks = [printable(task) for task in row.standby_tasks or ()]
+    tasks = [printable(task) for task in row.standby_tasks or () if task]
     copies = f"standby tasks {names_text(tasks, _TASKS_SHOWN)}" if tasks else ""
     url = f"announces {printable(row.url)}" if row.url is not None else ""
     unread = f"could not be read: {printable(row.undecoded)}" if row.undecoded is not None else ""

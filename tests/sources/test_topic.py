@@ -124,8 +124,8 @@ def test_the_last_stable_offset_is_where_an_open_transaction_begins(broker):
     committed = look_up(topic, isolation=READ_COMMITTED)
     assert (committed.offsets, committed.high_watermarks) == ({0: (0, 0), 1: (0, 0)}, {0: 4, 1: 0})
     assert look_up(topic, isolation=READ_UNCOMMITTED).offsets == {0: (0, 4), 1: (0, 0)}
-    writer.commit_transaction(10)
-    assert look_up(topic, isolation=READ_COMMITTED).offsets == {0: (0, 5), 1: (0, 0)}
+    writer.commit_transaction(10)  # it returns once the coordinator has decided; the markers are written after that
+    wait_until(lambda: look_up(topic, isolation=READ_COMMITTED).offsets == {0: (0, 5), 1: (0, 0)}, "the marker")
 
 
 @pytest.mark.parametrize("isolation", [READ_COMMITTED, READ_UNCOMMITTED])

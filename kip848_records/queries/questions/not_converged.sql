@@ -9,7 +9,7 @@ SELECT g.group_id, g.group_type, g.state, s.stuck_since AS since,
        coalesce(m.member_id, w.member_id, c.blocker.member_id) AS member_id,
        coalesce(m.client_id, w.client_id, c.blocker.client_id) AS client_id,
        coalesce(m.client_host, w.client_host, c.blocker.client_host) AS client_host,
-       coalesce(m.behind_since, w.released_at, timestamp_millis(unix_millis(g.captured_at) - c.blocker.late_ms)) AS behind_since,
+       coalesce(m.behind_since, w.released_at, timestamp_millis(unix_millis(g.captured_at) - least(greatest(c.blocker.late_ms, 0), unix_millis(g.captured_at)))) AS behind_since,
        m.blocked_by
 FROM group_state g
 JOIN stuck_now s ON s.group_id = g.group_id AND s.partition = g.partition

@@ -6,7 +6,7 @@ FROM (
     SELECT group_id, partition, incarnation, from_member, count(*) AS units, min(released_at) AS released_at,
         min(released_offset) AS released_offset
     FROM task_handover
-    WHERE status = :open AND reason = 'worker_left' AND connector IS NOT NULL
+    WHERE status = :open AND reason = 'worker_left' AND connector IS NOT NULL AND from_member IS NOT NULL
     GROUP BY group_id, partition, incarnation, from_member
 ) AS tasks
 LEFT JOIN worker_urls AS workers
