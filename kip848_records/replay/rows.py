@@ -38,6 +38,7 @@ from kip848_records.specs.tables import (
     REBALANCE,
     REBALANCE_LAG,
     RECORDED_TOPIC_NAME,
+    REFUSED_RECORD,
     REGEX_RESOLUTION,
     SHARE_PARTITION_STATE,
     STOPPED_PARTITION,
@@ -138,6 +139,7 @@ Membership: Final = row_class("Membership", MEMBERSHIP)
 MemberAssignment: Final = row_class("MemberAssignment", MEMBER_ASSIGNMENT)
 RegexResolution: Final = row_class("RegexResolution", REGEX_RESOLUTION)
 Anomaly: Final = row_class("Anomaly", ANOMALY)
+RefusedRecord: Final = row_class("RefusedRecord", REFUSED_RECORD)
 ClassicGeneration: Final = row_class("ClassicGeneration", CLASSIC_GENERATION)
 ClassicMember: Final = row_class("ClassicMember", CLASSIC_MEMBER)
 ConnectAssignment: Final = row_class("ConnectAssignment", CONNECT_ASSIGNMENT)

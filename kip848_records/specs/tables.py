@@ -28,6 +28,7 @@ MEMBER_STATE_TIMELINE: Final = table_spec("member_state_timeline")
 MEMBER_ASSIGNMENT: Final = table_spec("member_assignment", with_topics)
 REGEX_RESOLUTION: Final = table_spec("regex_resolution")
 ANOMALY: Final = table_spec("anomaly")
+REFUSED_RECORD: Final = table_spec("refused_record")
 CLASSIC_GENERATION: Final = table_spec("classic_generation")
 CLASSIC_MEMBER: Final = table_spec("classic_member")
 CONNECT_ASSIGNMENT: Final = table_spec("connect_assignment")
@@ -68,7 +69,7 @@ REPLAYED: Final = {
     for spec in (
         *(EPOCH_TIMELINE, REBALANCE_LAG, PARTITION_HANDOVER, REBALANCE, GROUP_STATE_TIMELINE, GROUP_STATE),
         *(TASK_HANDOVER, OWNERSHIP, SHARE_PARTITION_STATE),
-        *(MEMBERSHIP, MEMBER_STATE_TIMELINE, MEMBER_ASSIGNMENT, REGEX_RESOLUTION, ANOMALY),
+        *(MEMBERSHIP, MEMBER_STATE_TIMELINE, MEMBER_ASSIGNMENT, REGEX_RESOLUTION, ANOMALY, REFUSED_RECORD),
         *(CLASSIC_GENERATION, CLASSIC_MEMBER, CONNECT_ASSIGNMENT, GROUP_MIGRATION),
         *(DIAGNOSIS, LATEST_STATE, QUARANTINE, UNKNOWN_RECORD),
     )

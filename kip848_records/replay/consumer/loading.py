@@ -19,8 +19,15 @@ if TYPE_CHECKING:
 
     from kip848_records.replay.decode.columns import Columns
     from kip848_records.replay.decode.impossible import Bools, Checks
+    from kip848_records.replay.records import Record
+    from kip848_records.replay.refusals import Refusal
 
-CONSUMER_RECORD_ON_CLASSIC: Final = refusals.Refusal("the group is a classic one", known_bug="KAFKA-21117")
+CONSUMER_RECORD_ON_CLASSIC: Final = refusals.Refusal.of_bug("the group is a classic one", "KAFKA-21117")
+CONSUMER_RECORD_ON_SIMPLE: Final = refusals.Refusal.of_bug(
+    "the group is a classic one that never had a member", "KAFKA-17306"
+)
+NO_GROUP: Final = refusals.Refusal.of_bug("the group is not there", "KAFKA-17306")
+NO_MEMBER: Final = refusals.Refusal.of_bug("the member is not there", "KAFKA-17306")
 IMPOSSIBLE_METADATA: Final = refusals.Refusal(
     "a topic has no id, no name, or a negative number of partitions", refusals.ONLY_4_0
 )
@@ -30,7 +37,16 @@ HELD_TOPIC_TWICE: Final = refusals.Refusal("a topic occurs twice", refusals.betw
 class ConsumerLoading(LoadingRules):
     """The rules of consumer groups: Kafka loads their records on a classic group, unless it has a known bug."""
 
+    on_simple = CONSUMER_RECORD_ON_SIMPLE
     on_classic = CONSUMER_RECORD_ON_CLASSIC
+
+    def refused(self, record: Record, *, has_group: bool, has_member: bool) -> Refusal | None:
+        """Return why 3.9 refuses a record: only a value of a group epoch or of a member makes a group or a member."""
+        is_value = record.value is not None
+        if not has_group and not (is_value and record.role in {Role.GROUP_EPOCH, Role.MEMBER}):
+            return NO_GROUP
+        needs_member = record.role is Role.CURRENT_ASSIGNMENT or (record.role is Role.MEMBER and not is_value)
+        return NO_MEMBER if needs_member and not has_member else None
 
 
 def _impossible_metadata(columns: Columns) -> Bools:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from kip848_records.kinds import CLASSIC
 from kip848_records.replay.group.known_history import CENSORED, LEFT_CENSORED, NEVER, OBSERVED, RIGHT_CENSORED
 from kip848_records.replay.group.vocabulary import CONVERGED, EAGER, FIRST_GENERATION, OPEN, SHOWN, UNKNOWN
-from kip848_records.replay.refusals import release_number, releases_text
-from kip848_records.replay.rows import ROW_CLASSES, Anomaly, AwaitedPartition, Blocker
+from kip848_records.replay.refusals import REPORTED_BUGS, release_number, releases_text
+from kip848_records.replay.rows import ROW_CLASSES, Anomaly, AwaitedPartition, Blocker, RefusedRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -68,6 +68,8 @@ def finished_rows(context: Context, history: KnownHistory) -> Iterator[Any]:
     for name, fields, begin, end, has_end, extra in context.rows.take():
         if name == "anomaly":
             yield from _anomaly(begin, Anomaly._make(fields), extra, history, context)
+        elif name == "refused_record":
+            yield _refused(begin, RefusedRecord._make(fields), extra, history)
         elif name not in _WITH_HISTORY:
             yield _NEW_ROW[name](fields)
         else:
@@ -98,7 +100,8 @@ def _anomaly(begin: int, row: Row, extra: tuple[Any, ...], history: KnownHistory
     is_proven = is_timed and history.is_proven(offset) and (begin >= offset or history.is_seen(begin, offset))
     releases = known_bug = None
     if extra:
-        refusing, known_bug = extra
+        refusing, bug = extra
+        known_bug = bug if bug in REPORTED_BUGS else None
         newest = max(map(release_number, context.writers), default=())
         refused = context.writers.intersection(refusing) or frozenset(
             release for release in refusing if release_number(release) > newest
@@ -108,6 +111,16 @@ def _anomaly(begin: int, row: Row, extra: tuple[Any, ...], history: KnownHistory
         releases = releases_text(refused)
         is_proven = is_proven and refused == context.writers and history.is_seen(begin, offset)
     yield row._replace(releases=releases, known_bug=known_bug, is_proven=is_proven)
+
+
+def _refused(begin: int, row: Row, extra: tuple[Any, ...], history: KnownHistory) -> Row:
+    """Return a row of `refused_record`. `extra`: whether it lies where the history is complete.
+
+    Without times it is unknown where operations end, and so which records are missing.
+    """
+    (is_evaluated,) = extra
+    is_proven = is_evaluated and row.at is not None and history.is_proven(row.offset)
+    return row._replace(is_proven=is_proven and history.is_seen(begin, row.offset))
 
 
 def _without_unseen(name: str, row: Row, extra: tuple[Any, ...], *, began_before: bool, ended_before: bool) -> Row:

@@ -1,20 +1,23 @@
-"""Whether a coordinator can load the records of a group: `record_not_loadable`.
+"""Whether a coordinator can load the records of a group: `refused_record`, and `record_not_loadable` of `anomaly`.
 
 It is the state that `GroupMetadataManager.replay` of Kafka keeps for a group id while it loads its partition, record by
 record. It does not depend on operations or epochs, which the tables are about. The rules of one kind of group are a
 subclass of `LoadingRules` in its folder.
+
+A release ignores the records of types that it does not know, and so may have another state of the group than others.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from kip848_records.kinds import CLASSIC, KINDS, Role
 from kip848_records.replay import refusals
 from kip848_records.replay.group.vocabulary import RECORD_NOT_LOADABLE
 from kip848_records.replay.numbers import owned
 from kip848_records.replay.rows import new_row
-from kip848_records.specs.tables import ANOMALY
+from kip848_records.specs.tables import ANOMALY, REFUSED_RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,15 +32,13 @@ if TYPE_CHECKING:
     )
     from kip848_records.replay.refusals import Refusal
 
-_new_row: Final = new_row(ANOMALY)
+_new_anomaly: Final = new_row(ANOMALY)
+_new_refused: Final = new_row(REFUSED_RECORD)
 
 _SIMPLE: Final = "simple"
 _DELETED_EPOCH: Final = -1
 _DIALECT: Final = "kafka"
 _EXPECTED: Final = "a record that can be replayed"
-_UNUSED_ROLES: Final = frozenset({Role.LOST, Role.OTHER})
-"""A lost record is unknown; Kafka 4.1 and later ignore the share group's record that has no role (type 9)."""
-
 
 class LoadedMember:
     """A member: its epoch, the partitions that it took, and the offset of its last record.
@@ -66,6 +67,12 @@ class LoadingRules:
     held_twice = refusals.HELD_TWICE
     may_leave_targets = False
 
+    def refused(self, record: Record, *, has_group: bool, has_member: bool) -> Refusal | None:
+        """Return why some releases refuse a record because its group or its member is not there; None: they do not."""
+
+    def changed(self, member: LoadedMember) -> Refusal | None:
+        """Return why some releases refuse another record of a member that has units; None if they do not."""
+
     def taken(self, owner: LoadedMember, member: LoadedMember) -> Refusal | None:
         """Return why a member cannot take a unit from its owner, None if it can."""
         return refusals.TWO_OWNERS if owner.epoch >= member.epoch else refusals.TAKEN_EARLY
@@ -75,67 +82,136 @@ class LoadingRules:
         return refusals.FROM_4_1 if value.metadata_hash else refusals.RELEASES
 
 
-class Loading:
-    """A group id, as a coordinator has it that loads the records in offset order; `rules_of` a kind of group.
+class Refused(NamedTuple):
+    """A refused record. `begin`: the first offset on which that depends. `releases`: those that refuse it."""
 
-    `kind`: None if there is no group; `simple` for a classic group without members and protocol type, which a group of
-    another type may replace. An assignment epoch is 0 before the first record of one, and -1 after its tombstone.
+    record: Record
+    begin: int
+    incarnation: int
+    refusal: Refusal
+    releases: frozenset[str]
+
+
+class Loading:
+    """A group id, as the coordinators of all releases have it that load the records in offset order.
+
+    Releases share one state until one of them ignores a record. `rules_of`: the rules of a kind of group.
     """
 
     def __init__(self, context: Context, rules_of: Callable[[str], LoadingRules]) -> None:
         self._context = context
-        self._rules_of = rules_of
-        self._rules = LoadingRules()  # of the kind
         self._is_kafka = context.dialect == _DIALECT
+        self._refused: list[Refused] = []
+        self._states = [LoadedGroup(context, rules_of, self._refused)]
+        self._loads = frozenset(refusals.LOADERS)  # those that have refused no record yet
+        self._may_load = self._loads  # those of which also no unproven record says so
+
+    def replay(self, record: Record) -> None:
+        """Replay a record, and note whether a coordinator refuses it. It is applied in any case."""
+        if not self._is_kafka or record.role is Role.LOST:  # a lost record is unknown
+            return
+        states = self._states
+        if len(states) > 1 or record.key_type not in states[0].known_types:
+            self._replay_apart(record)
+        else:
+            states[0].replay(record)
+
+    def _replay_apart(self, record: Record) -> None:
+        """Replay a record for the releases that know its type; the others keep the state that they have."""
+        for state in tuple(self._states):
+            if record.key_type in state.known_types:
+                state.replay(record)
+            elif knowing := state.releases & refusals.knowing(record.key_type):
+                self._states.append(knower := state.fork(knowing))
+                knower.replay(record)
+
+    def end_operation(self, *, is_evaluated: bool) -> None:
+        """Write the refused records of an operation; nothing is proven before the history is complete."""
+        for each in self._refused:
+            refused = each.releases & (self._loads if is_evaluated else self._may_load)
+            self._may_load -= refused
+            if not refused:
+                continue
+            record, refusal = each.record, each.refusal
+            columns = {"incarnation": each.incarnation, "offset": record.offset, "at": record.timestamp}
+            columns |= {"member_id": record.member_id, "seen": refusal.seen}
+            row = _new_refused(
+                self._context,
+                **columns,
+                record_type=record.key_type,
+                refused_by=tuple(release for release in refusals.LOADERS if release in refused),
+                bug=refusal.known_bug,
+            )
+            self._context.emit(row, each.begin, extra=(is_evaluated,))
+            if is_evaluated:
+                self._loads -= refused
+            if is_evaluated and (refused := refused & refusals.RELEASES):
+                row = _new_anomaly(
+                    self._context, kind=RECORD_NOT_LOADABLE, epoch=None, expected=_EXPECTED, **columns
+                )
+                self._context.emit(row, each.begin, extra=(tuple(sorted(refused)), refusal.known_bug))
+        self._refused.clear()
+
+
+class LoadedGroup:
+    """A group id, as the coordinators of some releases have it.
+
+    `kind`: None if there is no group; `simple` for a classic group without members and protocol type, which a group of
+    another type may replace. An assignment epoch is 0 before the first record of one, and -1 after its tombstone.
+    `known_types`: the record types that all of `releases` know. `refused`: where refused records are noted.
+    """
+
+    def __init__(self, context: Context, rules_of: Callable[[str], LoadingRules], refused: list[Refused]) -> None:
+        self._context = context
+        self._rules_of = rules_of
+        self._refused = refused
+        self._rules = LoadingRules()  # of the kind
         self._kind: str | None = None
         self._offset = -1  # of the last record that made the group what it is
         self._members: dict[str, LoadedMember] = {}
         self._targets: dict[str, int] = {}
         self._owners: dict[int, LoadedMember] = {}
         self._assignment_epoch = 0
-        self._loads = refusals.RELEASES  # those that have refused no record yet
-        self._refused: list[tuple[Record, int, int, Refusal]] = []
+        self.releases = frozenset[str]()
+        self.known_types = frozenset[int]()
+        self._restrict(frozenset(refusals.LOADERS))
+
+    def _restrict(self, releases: frozenset[str]) -> None:
+        self.releases = releases
+        self.known_types = refusals.known_to_all(releases)
+
+    def fork(self, releases: frozenset[str]) -> LoadedGroup:
+        """Return the same group for some of the releases, which are no longer among these here."""
+        shared = (self._context, self._rules_of, self._refused, self._rules)
+        found = deepcopy(self, {id(each): each for each in shared})
+        found._restrict(releases)  # noqa: SLF001 - of this class
+        self._restrict(self.releases - releases)
+        return found
 
     def replay(self, record: Record) -> None:
-        """Replay a record, and note whether a coordinator refuses it. It is applied in any case."""
-        role = record.role
-        if not self._is_kafka or role in _UNUSED_ROLES:
-            return
+        """Replay a record of a type that the releases know."""
+        role, kind = record.role, record.kind
         if role is Role.CLASSIC_GROUP:
             self._replay_classic(record)
             return
-        kind = record.kind
-        if self._kind != kind and not self._enter(kind, record):
+        has_group = self._kind == kind
+        if has_group or self._kind is None:
+            has_member = record.member_id in self._members
+            refusal = self._rules_of(kind).refused(record, has_group=has_group, has_member=has_member)
+            if refusal is not None:
+                self._refuse(record, refusal, self._offset if self._offset >= 0 else record.offset)
+        if not has_group and not self._enter(kind, record):
             return
         if record.refusal is not None:
             self._refuse_value(record, record.refusal)
         if role in _HANDLERS:
             _HANDLERS[role](self, record)
 
-    def end_operation(self, *, is_evaluated: bool) -> None:
-        """Write the refused records of an operation, unless it lies before the history is complete."""
-        for record, begin, incarnation, refusal in self._refused:
-            refused = refusal.releases & self._loads
-            if is_evaluated and refused:
-                self._loads -= refused
-                row = _new_row(
-                    self._context,
-                    incarnation=incarnation,
-                    kind=RECORD_NOT_LOADABLE,
-                    offset=record.offset,
-                    at=record.timestamp,
-                    member_id=record.member_id,
-                    epoch=None,
-                    expected=_EXPECTED,
-                    seen=refusal.seen,
-                )
-                self._context.emit(row, begin, extra=(tuple(sorted(refused)), refusal.known_bug))
-        self._refused.clear()
-
     def _refuse(self, record: Record, refusal: Refusal, *offsets: int) -> None:
         """Note a refused record. `offsets`: of the records on which that depends."""
-        begin = min(offsets, default=record.offset)
-        self._refused.append((record, begin, self._context.incarnation, _known_to(record.kind, refusal)))
+        if releases := refusal.releases & self.releases:
+            begin = min(offsets, default=record.offset)
+            self._refused.append(Refused(record, begin, self._context.incarnation, refusal, releases))
 
     def _refuse_value(self, record: Record, refusal: Refusal) -> None:
         self._refuse(record, refusal)
@@ -160,7 +236,8 @@ class Loading:
             refusal = rules.on_classic if before == CLASSIC else refusals.OTHER_KIND
         if refusal is not None:
             self._refuse(record, refusal, self._offset)
-        self._context.writers &= refusals.since(KINDS[kind].first_release)
+        if record.role is not Role.OTHER:
+            self._context.writers &= refusals.since(KINDS[kind].first_release)
         if is_tombstone and before != _SIMPLE:
             return False
         self._begin(kind, record.offset)
@@ -219,8 +296,10 @@ class Loading:
         if record.value is not None:
             if member is None:
                 member = self._members[member_id] = LoadedMember(record.offset)
-            elif member.is_overtaken:
-                self._take(member, member.held, record)
+            else:
+                self._check_changed(member, record)
+                if member.is_overtaken:
+                    self._take(member, member.held, record)
             member.is_described = True
             member.offset = record.offset
         elif member is not None:
@@ -228,6 +307,7 @@ class Loading:
                 self._refuse(record, refusals.MEMBER_WITH_ASSIGNMENT, member.offset)
             elif member_id in self._targets:
                 self._refuse(record, refusals.MEMBER_WITH_TARGET, self._targets[member_id])
+            self._check_changed(member, record)
             self._release(member, member.held)
             del self._members[member_id]
 
@@ -239,6 +319,7 @@ class Loading:
             if value is None:
                 return
             member = self._members[member_id] = LoadedMember(record.offset)
+        self._check_changed(member, record)
         before, held = member.held, frozenset[int]()
         if value is None:
             member.epoch = _DELETED_EPOCH
@@ -254,6 +335,10 @@ class Loading:
         member.held = held
         self._release(member, before - held)
         self._take(member, held if member.is_overtaken else held - before, record)
+
+    def _check_changed(self, member: LoadedMember, record: Record) -> None:
+        if member.held and (refusal := self._rules.changed(member)) is not None:
+            self._refuse(record, refusal, member.offset)
 
     def _release(self, member: LoadedMember, partitions: Iterable[int]) -> None:
         owners = self._owners
@@ -276,17 +361,12 @@ class Loading:
 
 
 _HANDLERS: Final = {
-    Role.CURRENT_ASSIGNMENT: Loading._replay_current_assignment,  # noqa: SLF001 - of this module
-    Role.MEMBER: Loading._replay_member,  # noqa: SLF001
-    Role.MEMBER_TARGET: Loading._replay_target,  # noqa: SLF001
-    Role.ASSIGNMENT_EPOCH: Loading._replay_assignment_epoch,  # noqa: SLF001
-    Role.GROUP_EPOCH: Loading._replay_group_epoch,  # noqa: SLF001
+    Role.CURRENT_ASSIGNMENT: LoadedGroup._replay_current_assignment,  # noqa: SLF001 - of this module
+    Role.MEMBER: LoadedGroup._replay_member,  # noqa: SLF001
+    Role.MEMBER_TARGET: LoadedGroup._replay_target,  # noqa: SLF001
+    Role.ASSIGNMENT_EPOCH: LoadedGroup._replay_assignment_epoch,  # noqa: SLF001
+    Role.GROUP_EPOCH: LoadedGroup._replay_group_epoch,  # noqa: SLF001
 }
-
-
-def _known_to(kind: str, refusal: Refusal) -> Refusal:
-    """Return a refusal with the releases that know the records of this type of group."""
-    return refusal._replace(releases=refusal.releases & refusals.since(KINDS[kind].first_release))
 
 
 def _has_duplicate(ids: tuple[Any, ...]) -> bool:

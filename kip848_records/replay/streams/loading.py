@@ -21,14 +21,15 @@ if TYPE_CHECKING:
     from kip848_records.replay.group.loading import LoadedMember
     from kip848_records.replay.refusals import Refusal
 
-STREAMS_RECORD_ON_SIMPLE: Final = refusals.Refusal(
-    "the group is a classic one that never had a member", refusals.between("4.1.1", "4.2.0"), "KAFKA-20254"
+STREAMS_RECORD_ON_SIMPLE: Final = refusals.Refusal.of_bug(
+    "the group is a classic one that never had a member", "KAFKA-20254"
 )
 TASK_HELD_TWICE: Final = refusals.Refusal(
     "an active task is assigned and to be revoked", refusals.between("4.1.1", "4.1.1")
 )
-TASK_TAKEN_EARLY: Final = refusals.Refusal(
-    "another member still has the active task", refusals.between("4.1.1", "4.1.1"), "KAFKA-19862"
+TASK_TAKEN_EARLY: Final = refusals.Refusal.of_bug("another member still has the active task", "KAFKA-19862")
+TASK_OF_NO_PROCESS: Final = refusals.Refusal(
+    "a member without metadata has tasks", refusals.between("4.1.1", "4.1.1")
 )
 SUBTOPOLOGY_TWICE: Final = refusals.Refusal("a subtopology occurs twice")
 HELD_SUBTOPOLOGY_TWICE: Final = refusals.Refusal("a subtopology occurs twice", refusals.between("4.1.1", "4.1.1"))
@@ -52,6 +53,10 @@ class StreamsLoading(LoadingRules):
     def taken(self, owner: LoadedMember, _: LoadedMember) -> Refusal | None:
         """Return why a member cannot take a task: its owner is a process, which the owner's metadata names."""
         return TASK_TAKEN_EARLY if owner.is_described else None
+
+    def changed(self, member: LoadedMember) -> Refusal | None:
+        """Return why 4.1.1 refuses another record of a member with tasks: it looks for its process."""
+        return None if member.is_described else TASK_OF_NO_PROCESS
 
     def writers(self, value: Any) -> frozenset[str]:  # noqa: ANN401 - of its kind
         """Return the releases that may have written the value of a group epoch."""
