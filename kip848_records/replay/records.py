@@ -53,6 +53,7 @@ class ClassicMemberValue(NamedTuple):
     `subscription` and `assignment` are None if nothing was read of their bytes, or if these belong to a protocol type
     that the replay does not know. `subscription_error`, `assignment_error`: why Kafka cannot parse the payload of a
     consumer; None if it can. In both cases `subscription_bytes` and `assignment_bytes` have the bytes.
+    `subscription_version`: as a consumer wrote it.
     """
 
     member_id: str
@@ -67,6 +68,7 @@ class ClassicMemberValue(NamedTuple):
     assignment_bytes: bytes | None = None
     subscription_error: str | None = None
     assignment_error: str | None = None
+    subscription_version: int | None = None
 
     @property
     def identity(self) -> str:
@@ -91,6 +93,11 @@ class ClassicMemberValue(NamedTuple):
             return assignment.units(subscription)
         is_worker = subscription is not None and subscription.url is not None
         return frozenset() if is_worker and self.assignment_bytes is None else None
+
+    @property
+    def user_data_bytes(self) -> int | None:
+        """How many bytes an assignor of consumers added to the assignment; None if none."""
+        return len(self.assignment.user_data or b"") or None if self.assignment is not None else None
 
     @property
     def owner(self) -> str:
@@ -118,6 +125,12 @@ class ClassicGroupValue(NamedTuple):
         """The first instance id that two members have; None if there is none."""
         counts = Counter(member.instance_id for member in self.members if member.instance_id is not None)
         return next((instance_id for instance_id, count in counts.items() if count > 1), None)
+
+    @property
+    def has_duplicate_member(self) -> bool:
+        """Whether a member id occurs twice with another member behind it: Kafka loads a repeated last member."""
+        ids = self.member_ids[:-1]
+        return len(set(ids)) < len(ids)
 
 
 class GroupEpochValue(NamedTuple):

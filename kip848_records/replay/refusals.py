@@ -43,7 +43,7 @@ class KnownBug(NamedTuple):
 
 
 KNOWN_BUGS: Final[Mapping[str, KnownBug]] = {
-    name: KnownBug(**{key: tuple(value) if isinstance(value, list) else value for key, value in bug.items()})
+    name: KnownBug(**{**bug, **{key: tuple(bug[key]) for key in ("has", "fixed_in", "log")}})
     for name, bug in _DATA["bugs"].items()
 }
 """The known bugs by their id: Kafka's, or a name of our own if Kafka has no report."""

@@ -29,6 +29,10 @@ REASONS: Final = {
         "two members have the same instance id, and no broker can load the record",
         "give each member its own group.instance.id",
     ),
+    upgrade.DUPLICATE_MEMBER: (
+        "a member id occurs twice, and no broker can load the record",
+        "delete the group: no client can mend the record",
+    ),
     upgrade.PROTOCOL_TYPE: ("its protocol type is not consumer", "leave it: such groups have no other protocol"),
     upgrade.MALFORMED_ASSIGNMENT: ("an assignment is malformed", _STOP),
     upgrade.ASSIGNOR_USER_DATA: ("its assignor adds data of its own to assignments", _STOP),

@@ -1,4 +1,5 @@
-"""Logs of one partition, and what the coordinators of seven releases of Kafka made of them, from 3.9.1 to 4.4.0.
+"""Logs of one partition, and what the coordinators of seven releases of Kafka made of them, from 3.9.1 to 4.4.0;
+3.9.1-old is the default coordinator of 3.9, of the logs that were made by hand.
 
 Each line of `loadable/logs.jsonl.gz` is a log: its name; `log`, a segment in base64; `refused`, by release, the offset
 of the record that ended the load, null if the partition was loaded; and `converts`, by classic group, whether the

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.records import ClassicGroupValue
 
 DUPLICATE_INSTANCE: Final = "duplicate_instance"
+DUPLICATE_MEMBER: Final = "duplicate_member"
 PROTOCOL_TYPE: Final = "protocol_type"
 MALFORMED_ASSIGNMENT: Final = "malformed_assignment"
 ASSIGNOR_USER_DATA: Final = "assignor_user_data"
@@ -51,6 +52,8 @@ def _reasons(value: ClassicGroupValue) -> Iterator[str]:
     members = value.members
     if value.duplicate_instance is not None:
         yield DUPLICATE_INSTANCE  # no coordinator has such a group in memory: none can load the record
+    elif value.has_duplicate_member:
+        yield DUPLICATE_MEMBER
     if value.protocol_type != CONSUMER_PROTOCOL_TYPE:
         yield PROTOCOL_TYPE
         return

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from kip848_records.protocol.columnar import Encoded
 from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE, CONSUMER_PROTOCOL_TYPE
+from kip848_records.protocol.short import VERSION_BYTES
 from kip848_records.replay.classic.payloads import read_assignments, read_subscriptions
 from kip848_records.replay.decode.columns import int_objects, list_parts, new, texts
 from kip848_records.replay.records import ClassicGroupValue, ClassicMemberValue
@@ -61,6 +63,7 @@ def classic_groups(
         *(payloads.values for payloads in parsed),
         *(_unparsed(members.field(name), each) for name, each in zip(_PAYLOADS, parsed, strict=True)),
         *(payloads.errors for payloads in parsed),
+        _versions(members.field("subscription"), rows),
         strict=True,
     )
     described = list(map(new(ClassicMemberValue), fields))
@@ -86,6 +89,16 @@ def _read_workers(payloads: pa.Array, rows: Rows, found: list[Any], read: Callab
     for row, payload in zip(rows.tolist(), payloads.take(pa.array(rows, pa.int64())).to_pylist(), strict=True):
         with suppress(ValueError):
             found[row] = read(payload) if payload else None
+
+
+def _versions(payloads: pa.Array, rows: Rows) -> list[int | None]:
+    """Return the version of the payloads at the positions `rows` as written; None for others and without one."""
+    found: list[int | None] = [None] * len(payloads)
+    encoded = Encoded(payloads)
+    rows = rows[encoded.ends[rows] - encoded.starts[rows] >= VERSION_BYTES]
+    for row, version in zip(rows.tolist(), encoded.view(">i2")[encoded.starts[rows]].tolist(), strict=True):
+        found[row] = version
+    return found
 
 
 def _unparsed(payloads: pa.Array, parsed: Payloads) -> list[bytes | None]:

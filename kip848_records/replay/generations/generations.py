@@ -270,6 +270,8 @@ class Generations:
                 assignment=member.assignment_bytes,
                 subscription_error=member.subscription_error,
                 assignment_error=member.assignment_error,
+                subscription_version=member.subscription_version,
+                user_data_bytes=member.user_data_bytes,
                 **rules.member_columns(now, member)._asdict(),
             )
             context.emit(row, now.offset)

@@ -40,6 +40,7 @@ _DELETED_EPOCH: Final = -1
 _DIALECT: Final = "kafka"
 _EXPECTED: Final = "a record that can be replayed"
 
+
 class LoadedMember:
     """A member: its epoch, the partitions that it took, and the offset of its last record.
 
@@ -133,7 +134,7 @@ class Loading:
             if not refused:
                 continue
             record, refusal = each.record, each.refusal
-            columns = {"incarnation": each.incarnation, "offset": record.offset, "at": record.timestamp}
+            columns: dict[str, Any] = {"incarnation": each.incarnation, "offset": record.offset, "at": record.timestamp}
             columns |= {"member_id": record.member_id, "seen": refusal.seen}
             row = _new_refused(
                 self._context,
@@ -146,9 +147,7 @@ class Loading:
             if is_evaluated:
                 self._loads -= refused
             if is_evaluated and (refused := refused & refusals.RELEASES):
-                row = _new_anomaly(
-                    self._context, kind=RECORD_NOT_LOADABLE, epoch=None, expected=_EXPECTED, **columns
-                )
+                row = _new_anomaly(self._context, kind=RECORD_NOT_LOADABLE, epoch=None, expected=_EXPECTED, **columns)
                 self._context.emit(row, each.begin, extra=(tuple(sorted(refused)), refusal.known_bug))
         self._refused.clear()
 
@@ -259,7 +258,7 @@ class LoadedGroup:
             return
         if value.duplicate_instance is not None:
             self._refuse(record, refusals.DUPLICATE_INSTANCE)
-        elif _has_duplicate(value.member_ids[:-1]):
+        elif value.has_duplicate_member:
             self._refuse(record, refusals.DUPLICATE_MEMBER)
         self._begin(CLASSIC if value.member_ids or value.protocol_type else _SIMPLE, record.offset)
 
@@ -367,7 +366,3 @@ _HANDLERS: Final = {
     Role.ASSIGNMENT_EPOCH: LoadedGroup._replay_assignment_epoch,  # noqa: SLF001
     Role.GROUP_EPOCH: LoadedGroup._replay_group_epoch,  # noqa: SLF001
 }
-
-
-def _has_duplicate(ids: tuple[Any, ...]) -> bool:
-    return len(set(ids)) < len(ids)

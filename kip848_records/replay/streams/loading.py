@@ -28,9 +28,7 @@ TASK_HELD_TWICE: Final = refusals.Refusal(
     "an active task is assigned and to be revoked", refusals.between("4.1.1", "4.1.1")
 )
 TASK_TAKEN_EARLY: Final = refusals.Refusal.of_bug("another member still has the active task", "KAFKA-19862")
-TASK_OF_NO_PROCESS: Final = refusals.Refusal(
-    "a member without metadata has tasks", refusals.between("4.1.1", "4.1.1")
-)
+TASK_OF_NO_PROCESS: Final = refusals.Refusal("a member without metadata has tasks", refusals.between("4.1.1", "4.1.1"))
 SUBTOPOLOGY_TWICE: Final = refusals.Refusal("a subtopology occurs twice")
 HELD_SUBTOPOLOGY_TWICE: Final = refusals.Refusal("a subtopology occurs twice", refusals.between("4.1.1", "4.1.1"))
 TAG_TWICE: Final = refusals.Refusal("a client tag occurs twice")

@@ -17,6 +17,8 @@ from tests.replay.loadable_logs import loadable_log, loadable_logs
 COMMITS = {"commit-type-0-version-1", "value-version-5-of-1"}
 # A value of a version that no release knows may be of a newer broker.
 NEWER = {"value-version-1-of-3", "value-version-5-of-2"}
+# 3.9 reads such a value by the highest version that it knows.
+READ_BY_3_9 = {"value_unknown_version", "value_negative_version"}
 # The decoder does not know whether Kafka reads these.
 MAY_LOAD = ("unknown_version", "trailing", "invalid_utf8", "tag_size")
 
@@ -57,11 +59,89 @@ def test_these_releases_refuse_nothing_else(release: str) -> None:
     assert silent == COMMITS | NEWER
 
 
+def first_refused(tables: Tables, release: str) -> int | None:
+    """The first record that a release refuses, by `refused_record` and by what does not decode."""
+    offsets = [row["offset"] for row in tables["refused_record"] if release in row["refused_by"]]
+    for row in tables["quarantine"]:
+        is_ignored = row["key_type"] is not None and release not in refusals.knowing(row["key_type"])
+        if is_ignored or any(each in row["error_code"] for each in MAY_LOAD[1:]):
+            continue
+        if release != "3.9.1" or row["error_code"] not in READ_BY_3_9:
+            offsets.append(row["offset"])
+    return min(offsets, default=None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", refusals.LOADERS)
+def test_each_release_refuses_the_record_that_its_coordinator_refused(release: str) -> None:
+    compared = 0
+    for log in loadable_logs():
+        if release in log.refused and log.name not in COMMITS:
+            assert first_refused(log.tables(), release) == log.refused[release], log.name
+            compared += 1
+    assert compared > 100 or release in {"4.0.1", "4.0.2", "4.1.2"}
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "offset"),
+    [
+        ("share", "3.9.1", None),
+        ("share", "4.0.0", 1),
+        ("share", "4.1.1", None),
+        ("share-of-4.0", "4.0.2", None),
+        ("share-of-4.0", "4.2.0", 2),
+        ("kafka-20254-behind-commits", "4.0.0", None),
+        ("kafka-20254-behind-commits", "4.1.1", 1),
+        ("kafka-17306-other-order", "3.9.1", 2),
+        ("kafka-17306-other-order", "3.9.1-old", None),
+        ("kafka-17306-other-order", "4.0.0", None),
+        ("kafka-19862-partition-taken-early", "4.0.1", 8),
+        ("kafka-19862-partition-taken-early", "4.0.2", None),
+        ("kafka-19862-partition-taken-early", "4.1.2", None),
+        ("streams-tombstones-behind-classic", "4.0.0", None),
+        ("streams-tombstones-behind-classic", "4.2.0", 7),
+        ("streams-tombstones-behind-classic", "4.2.1", None),
+    ],
+)
+def test_the_first_record_that_a_release_refuses(name: str, release: str, offset: int | None) -> None:
+    assert first_refused(loadable_log(name).tables(), release) == offset
+
+
+def test_each_known_bug_has_a_log_that_triggers_it() -> None:
+    names = [log.name for log in loadable_logs()]
+    for bug in refusals.KNOWN_BUGS.values():
+        assert set(bug.has) <= set(refusals.LOADERS)
+        assert not set(bug.has) & set(bug.fixed_in)
+        for prefix in bug.log:
+            assert any(name.startswith(prefix) for name in names), prefix
+        assert bug.log or not bug.ends_load
+
+
+@pytest.mark.parametrize(
+    ("asked", "judged_by"),
+    [
+        ("4.4.0", "4.4.0"),
+        ("3.9.1-old", "3.9.1-old"),
+        ("4.1.0", "4.1.1"),
+        ("4.0.3", "4.0.2"),
+        ("4.1", "4.1.2"),
+        ("5.0.0", "4.4.0"),
+        ("3.7.2", "3.9.1-old"),
+        ("4.10.0", "4.4.0"),
+        ("latest", None),
+        ("4", None),
+    ],
+)
+def test_the_release_that_another_one_is_judged_by(asked: str, judged_by: str | None) -> None:
+    assert refusals.loader(asked) == judged_by
+
+
 @pytest.mark.slow
 def test_without_the_offset_commits_the_groups_that_they_make_are_unknown() -> None:
     unread = {log.name for log in loadable_logs() if log.tables() != log.tables(with_commits=False)}
     assert {name for name in unread if not name.startswith("r")} == {
         "share-behind-commits",
+        "kafka-17306-behind-commits",
         "kafka-20254-behind-commits",
         "streams-behind-commits-and-others",
     }
@@ -159,7 +239,16 @@ def test_a_partition_that_every_release_loads(name: str) -> None:
 def test_a_record_that_only_some_releases_write_leaves_of_the_writers_those_that_write_all() -> None:
     context = SimpleNamespace(dialect="kafka", writers=refusals.FROM_4_1, incarnation=0)
     old = refusals.Refusal("the value has the layout of Kafka 4.0", refusals.FROM_4_1, writers=refusals.ONLY_4_0)
-    record = SimpleNamespace(role=Role.SHARE_STATE, kind=SHARE, value=1, refusal=old, offset=7, commit_before=None)
+    record = SimpleNamespace(
+        role=Role.SHARE_STATE,
+        kind=SHARE,
+        key_type=15,
+        member_id=None,
+        value=1,
+        refusal=old,
+        offset=7,
+        commit_before=None,
+    )
     Loading(context, lambda _: LoadingRules()).replay(record)  # type: ignore[arg-type]
     assert not context.writers
 
