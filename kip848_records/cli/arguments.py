@@ -239,6 +239,25 @@ def add_expectations(command: Parser) -> None:
     )
 
 
+def add_release(command: Parser, what: str) -> None:
+    """Add `release`: a release of Kafka, which need not be one that was tried."""
+    command.add_argument(
+        "--release",
+        type=_release,
+        metavar="RELEASE",
+        help=f"{what}, such as 4.1.1; 3.9.1-old is the default coordinator of 3.9",
+    )
+
+
+def _release(text: str) -> str:
+    from kip848_records.replay.refusals import LOADERS, loader
+
+    if loader(text) is None:
+        message = f"{text!r} is not a release of Kafka such as 4.1.1; tried: {', '.join(LOADERS)}"
+        raise argparse.ArgumentTypeError(message)
+    return text
+
+
 def add_scratch(command: Parser) -> None:
     """Add `scratch`, for commands that write tables into a schema."""
     command.add_argument(

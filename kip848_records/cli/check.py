@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from kip848_records.cli import before_spark
-from kip848_records.cli.arguments import add_expectations, add_quiet, given_path
+from kip848_records.cli.arguments import add_expectations, add_quiet, add_release, given_path
 from kip848_records.cli.audited import (
     add_tables,
     check_tables,
@@ -65,6 +65,9 @@ def add(commands: Commands) -> None:
     add_tables(command)
     command.add_argument("--out", type=given_path, metavar="DIR", help="keep the tables of the log's audit in DIR")
     add_expectations(command)
+    add_release(
+        command, "evaluate only whether this release of Kafka can load each partition, and which groups it loses"
+    )
     command.add_argument(
         "--max-unknown",
         type=_limit_of_unknown,
@@ -98,6 +101,7 @@ def _run(arguments: Namespace) -> int:
     webhooks = _webhooks(arguments)
     from kip848_records.check import check
     from kip848_records.config import load_config
+    from kip848_records.expectations.files import Setting
     from kip848_records.report.changes import changes_of_clusters
     from kip848_records.report.check_json import check_line
     from kip848_records.report.check_terminal import check_terminal
@@ -106,6 +110,12 @@ def _run(arguments: Namespace) -> int:
     from kip848_records.report.words import faults
 
     expectations, settings = load_config(arguments.config, arguments.expectations)
+    if arguments.release is not None:
+        from kip848_records.expectations.loadable_by import loadable_by
+
+        only = loadable_by(arguments.release)
+        named = settings[only.name]
+        expectations, settings = (only,), {only.name: named if named.is_on else Setting(is_named=True)}
     with (
         shown_progress(arguments) as progress,
         opened_tables(arguments, progress, keep=arguments.out) as (tables, cluster),

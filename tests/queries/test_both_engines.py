@@ -12,6 +12,7 @@ import pytest
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations import sql as expectations
 from kip848_records.expectations.captures import _CUT, _OPEN
+from kip848_records.expectations.loadable_by import loadable_by
 from kip848_records.expectations.patterns import PATTERNS
 from kip848_records.pipeline.run_totals import counts_text, made_anew_text
 from kip848_records.queries import texts
@@ -53,6 +54,7 @@ SAMPLED = 60
 QUESTIONS = questions()
 REPORTS = texts.folder("report/sql")
 PAGE = texts.folder("report/page/sql").keys() - {"section", "sections_with_rows"} - relations().keys()
+ASKED = (*EXPECTATIONS, replace(loadable_by("4.0.0"), name="loadable_by"))
 ONE_PATTERN = [*PATTERNS[:1], *PATTERNS[-1:]]
 """The texts of the patterns differ in its name only, but for the one across groups."""
 OTHERS = {
@@ -125,6 +127,7 @@ CLEANED |= {"dirty_records": 10, "dirty_bytes": 900, "dirty_ms": 1000, "dirty_si
 NOT_SUBSCRIBED = {"group_id": "not subscribed"}
 MORE = {
     "group_state_timeline": [{}],
+    "refused_record": [{"partition": 0, "offset": 9, "record_type": 8, "seen": "no", "refused_by": ["4.0.0"]}],
     "classic_member": [{"generation": VALUES["generation"], "subscription_error": "cut"}],
     "commit_jump": [{"topic": "t", "offset": 1, "kind": "ahead", "jumped_at": NOW}],
     "diagnosis": [{"group_id": None, "pattern": "offsets_topic_grew", "sentence": "It did.", "severity": "warning"}],
@@ -157,8 +160,8 @@ GROUPS = {name: group for group, names in GROUPS_OF.items() for name in names}
 def text_of(kind, name, settings):
     """Return a text with the values of its own parameters."""
     if kind == "expectation":
-        (expectation,) = (each for each in EXPECTATIONS if each.name == name)
-        setting = settings[name]
+        (expectation,) = (each for each in ASKED if each.name == name)
+        setting = settings.get(name, settings["loadable_records"])
         patterns = {"*c*e*": replace(setting, severity="warn"), "?x!*": setting}
         setting = replace(setting, severity="error", groups=patterns)
         return expectations.query(every_row(expectation), setting, 100_000)
@@ -175,7 +178,7 @@ def text_of(kind, name, settings):
 
 
 TEXTS = [
-    *(("expectation", each.name) for each in EXPECTATIONS if each not in PATTERNS or each in ONE_PATTERN),
+    *(("expectation", each.name) for each in ASKED if each not in PATTERNS or each in ONE_PATTERN),
     *(("question", name) for name in QUESTIONS),
     *(("counted", name) for name, each in QUESTIONS.items() if each.among is not None),
     *(("relation", name) for name in texts.folder("queries/relations")),

@@ -1,0 +1,72 @@
+"""The expectation `loadable_records` for a release that is named, in place of the one that wrote the log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kip848_records.errors import InputError
+from kip848_records.expectations.files import Expectation
+from kip848_records.kinds import CLASSIC, KINDS, Role
+from kip848_records.queries.texts import literal, rendered
+from kip848_records.replay import refusals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LOADABLE: Final = "loadable_records"
+
+_TEMPLATE: Final = "expectations/templates/loadable_by.sql"
+_UNREAD: Final = (
+    "records of offset commits are not looked at, nor the groups that they make, on which share and streams groups' "
+    "records may be refused"
+)
+
+
+def loadable_by(release: str) -> Expectation:
+    """Return the expectation that a release can load each partition: a case is a partition, or a group that it loses.
+
+    Raises InputError if the text is no release of Kafka.
+    """
+    judged = refusals.loader(release)
+    if judged is None:
+        raise InputError(
+            f"{release!r} is not a release of Kafka", f"name one such as 4.1.1; tried: {', '.join(refusals.LOADERS)}"
+        )
+    known = sorted(refusals.known_to_all(frozenset({judged})))
+    # SQL joins these names and numbers: they are none of the user's.
+    lost = [
+        f"'{kind.group_type}'" for kind in KINDS.values() if kind.name != CLASSIC and not _knows(judged, kind.roles)
+    ]
+    text = rendered(
+        _TEMPLATE,
+        release=release,
+        judged=judged,
+        known=known,
+        lost=[*dict.fromkeys(lost)] or ["''"],
+        reads_unknown_versions=judged == "3.9.1",
+        refuses_versions_of_type_0=judged in refusals.KNOWN_BUGS["commit-type-0"].has,
+        steps={name: literal(bug.step) for name, bug in refusals.KNOWN_BUGS.items()},
+    )
+    return Expectation(
+        LOADABLE,
+        f"Kafka {release} can load every partition of the log{judged_text(release)}",
+        text,
+        without={"offset_commits": _UNREAD},
+        about="partition",
+    )
+
+
+def judged_text(release: str) -> str:
+    """Return by which release another one is judged, to be appended to a sentence; empty for one that was tried."""
+    judged = refusals.loader(release)
+    if judged == release:
+        return ", with the consumer protocol turned on there" if release == "3.9.1" else ""
+    if judged == refusals.LOADERS[0]:
+        return ", judged as the default coordinator of 3.9"
+    return f", judged as {judged}: {release} was not tried"
+
+
+def _knows(release: str, roles: Mapping[int, Role]) -> bool:
+    """Return whether a release knows the records of group epochs of a kind, if the kind has any."""
+    epochs = [key_type for key_type, role in roles.items() if role is Role.GROUP_EPOCH]
+    return not epochs or release in refusals.knowing(epochs[0])
