@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from kip848_records.protocol.decoder import decode_records
-from kip848_records.protocol.kafka_json import key_json, value_json
-from kip848_records.protocol.messages import DIALECTS
+from kip848_records.protocol.decoded_rows import json_records
 from kip848_records.replay.arrow_rows import timestamps
 from kip848_records.replay.rows import LatestState, row_type
 
@@ -32,7 +31,7 @@ class LatestStates:
     """Converts live keys to rows of `LatestState`, those of many small groups together."""
 
     def __init__(self, dialect: str) -> None:
-        self._dialect = DIALECTS[dialect]
+        self._dialect = dialect
         self._waiting: list[tuple[int, bytes, RawRecord]] = []
         self._bytes = 0
 
@@ -51,24 +50,16 @@ class LatestStates:
             return
         partitions, keys, records = zip(*waiting, strict=True)
         offsets, times, values = zip(*records, strict=True)
-        decoded = decode_records(pa.array(keys, pa.binary()), pa.array(values, pa.binary()), self._dialect)
-        places = {
+        columns = {
             "partition": pa.array(partitions, pa.int32()),
             "offset": pa.array(offsets, pa.int64()),
             "timestamp": timestamps(times),
+            # Here are no offset commits, and Kafka writes no other records in transactions.
+            "transaction": pa.repeat("none", len(waiting)),
+            "key": pa.array(keys, pa.binary()),
+            "value": pa.array(values, pa.binary()),
         }
-        for group in decoded.groups:
-            rows = pa.array(group.rows)
-            fields = dict(zip(group.key.type.names, group.key.flatten(), strict=True))
-            columns = {
-                **{name: column.take(rows) for name, column in places.items()},
-                "key_type": pa.repeat(pa.scalar(group.record.key_type, pa.int32()), len(rows)),
-                "record": pa.repeat(group.record.name, len(rows)),
-                "group_id": fields.get("group_id", fields.get("group")),
-                "member_id": fields.get("member_id", pa.nulls(len(rows), pa.string())),
-                "key": key_json(group),
-                "value": value_json(group),
-                # Here are no offset commits, and Kafka writes no other records in transactions.
-                "transaction": pa.repeat("none", len(rows)),
-            }
-            yield pa.RecordBatch.from_arrays([columns[name] for name in _SCHEMA.names], schema=_SCHEMA)
+        for rows in json_records(self._dialect, [pa.RecordBatch.from_pydict(columns)]):
+            known = rows.filter(pc.and_(pc.is_null(rows["error"]), pc.is_valid(rows["record"])))
+            if known.num_rows:
+                yield known.select(_SCHEMA.names).cast(_SCHEMA)
