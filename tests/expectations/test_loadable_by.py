@@ -30,7 +30,7 @@ READ_BY_3_9 = {"value-version-1-of-3", "value-version-5-of-1", "value-version-5-
 def found(tmp_path):
     """The verdicts about partition 0 of made tables, with the offsets."""
 
-    def found(release, is_whole=False, **tables):
+    def found(release, *, is_whole=False, **tables):
         names = ("refused_record", "group_state", "group_state_timeline", "quarantine", "unknown_record")
         history = {"partition": 0, "is_base": True, "log_start_missing": not is_whole, "copy": "c"}
         run = {"run": 1, "dialect": "kafka", "captured_at": datetime(2026, 1, 1, tzinfo=UTC)}
