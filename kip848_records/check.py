@@ -27,8 +27,7 @@ from kip848_records.expectations.sql import ADVICE, DETAIL, NAMES_BLOCKER, query
 from kip848_records.kinds import kind_of
 from kip848_records.queries.needs import lacking
 from kip848_records.queries.texts import completed
-from kip848_records.replay.diagnosis.changed_limits import limits_of
-from kip848_records.replay.diagnosis.limits import ENABLED
+from kip848_records.replay.diagnosis.limits import ENABLED, limits_of
 from kip848_records.report.blockers import blocked_groups
 from kip848_records.report.changed_limits import changed_limits
 from kip848_records.report.terminal import count_text

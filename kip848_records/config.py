@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from kip848_records.errors import InputError
 from kip848_records.expectations import EXPECTATIONS, load_expectations
 from kip848_records.expectations.files import LARGEST, SEVERITIES, Setting
-from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
 from kip848_records.replay.diagnosis.limits import ALL_PATTERNS, ENABLED, SECONDS, SHARE
 from kip848_records.replay.diagnosis.patterns import ACROSS_GROUPS, SETTINGS
+from kip848_records.replay.inputs import ChangedLimit
 from kip848_records.text import similar_names
 
 if TYPE_CHECKING:

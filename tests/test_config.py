@@ -6,9 +6,9 @@ from kip848_records.config import Setting, load_config, load_limits, load_settin
 from kip848_records.errors import InputError
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.results import ERROR, OFF, WARN
-from kip848_records.replay.diagnosis.changed_limits import ChangedLimit, limits_of
-from kip848_records.replay.diagnosis.limits import DEFAULTS
+from kip848_records.replay.diagnosis.limits import DEFAULTS, limits_of
 from kip848_records.replay.diagnosis.patterns import SETTINGS
+from kip848_records.replay.inputs import ChangedLimit
 
 STABLE = "[expectations.group_stable]\n"
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kip848_records.pipeline.options import AuditOptions
-    from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
+    from kip848_records.replay.inputs import ChangedLimit
 
 _UNITS_MS: Final = {"s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 

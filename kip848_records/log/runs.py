@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
-from kip848_records.replay.inputs import PartitionCoverage
+from kip848_records.replay.inputs import ChangedLimit, PartitionCoverage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

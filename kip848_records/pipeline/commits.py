@@ -25,8 +25,8 @@ from kip848_records.queries.texts import rendered
 from kip848_records.replay.commits import rows as marks
 from kip848_records.replay.commits.arrays import FAR
 from kip848_records.replay.commits.progress import commit_batches
-from kip848_records.replay.diagnosis.changed_limits import limits_of
 from kip848_records.replay.diagnosis.consumption import StallSettings
+from kip848_records.replay.diagnosis.limits import limits_of
 from kip848_records.replay.rows import GroupStateInterval, OwnedPartition, StoppedPartition, row_type, table_of
 from kip848_records.sources.predicates import IS_RECORD, key_of_types
 from kip848_records.sources.transactions import with_outcomes, with_undecided
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from kip848_records.engines.engine import Engine, Relation, Rows
     from kip848_records.log.facts import LogFacts
     from kip848_records.log.table import LogTable
-    from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
+    from kip848_records.replay.inputs import ChangedLimit
 
 _GROUP_TYPES: Final = (
     KeyType.GROUP_METADATA,

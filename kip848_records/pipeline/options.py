@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kip848_records.log.runs import EndOffset, PartitionRead
-    from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
+    from kip848_records.replay.inputs import ChangedLimit
 
 
 @dataclass(frozen=True)

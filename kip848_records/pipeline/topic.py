@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kip848_records.engines.engine import Relation
     from kip848_records.log.runs import EndOffset
     from kip848_records.log.table import Knowledge, LogTable
-    from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
+    from kip848_records.replay.inputs import ChangedLimit
     from kip848_records.sources.topic.ends import Ends
     from kip848_records.sources.topic.live_log import LiveLog
 

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
-
 
 @dataclass(frozen=True)
 class PartitionCoverage:
@@ -42,6 +40,20 @@ class GroupMove(NamedTuple):
     old: int
     new: int
     at: int
+
+
+class ChangedLimit(NamedTuple):
+    """A limit of the diagnosis that is not the default.
+
+    `groups`: for the groups whose ids match this pattern; None: for all others. `name`: of
+    `diagnosis.patterns.SETTINGS[pattern]`, or `diagnosis.limits.ENABLED` with 0 or 1. `value`: in the unit of the
+    setting.
+    """
+
+    pattern: str
+    groups: str | None
+    name: str
+    value: float
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from kip848_records.replay.diagnosis.changed_limits import ChangedLimit, limits_of
+from kip848_records.replay.diagnosis.limits import limits_of
 from kip848_records.replay.diagnosis.patterns import changed_patterns
+from kip848_records.replay.inputs import ChangedLimit
 from kip848_records.report.sql import query
 from kip848_records.report.terminal import names_text, wrapped
 

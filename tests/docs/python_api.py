@@ -37,7 +37,7 @@ _SECTIONS: Final = {
     "The state at an offset or a time": ("log.state.replay", "log.state.latest_state"),
     "Audits": (
         *("pipeline.audit.run_audit", "pipeline.options.AuditOptions", "pipeline.options.Audit"),
-        *("config.load_limits", "replay.diagnosis.changed_limits.ChangedLimit"),
+        *("config.load_limits", "replay.inputs.ChangedLimit"),
         "pipeline.progress.Progress",
     ),
     "Tables": (

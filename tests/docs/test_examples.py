@@ -20,8 +20,8 @@ from kip848_records.config import load_limits, load_settings
 from kip848_records.decode import decode
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.queries.duck import DuckTables
-from kip848_records.replay.diagnosis.changed_limits import limits_of
 from kip848_records.replay.diagnosis.consumption import StallSettings
+from kip848_records.replay.diagnosis.limits import limits_of
 from kip848_records.replay.diagnosis.restart_loop import Settings
 from kip848_records.report.changes import changes_of_clusters
 from kip848_records.report.news import news

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from kip848_records.log.runs import EndOffset
 from kip848_records.pipeline.names import read_topics_file
-from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
 from kip848_records.replay.diagnosis.limits import ENABLED
+from kip848_records.replay.inputs import ChangedLimit
 from kip848_records.simulate import Simulation, simulate
 from kip848_records.simulate.partition_log import KAFKA_ROWS
 from kip848_records.specs.log_columns import TOPIC

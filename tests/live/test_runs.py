@@ -11,8 +11,8 @@ import pytest
 
 from kip848_records.log.runs import RunInfo
 from kip848_records.pipeline import rebuild
-from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
 from kip848_records.replay.diagnosis.limits import ENABLED
+from kip848_records.replay.inputs import ChangedLimit
 from tests.audits import table_rows
 from tests.equal_rows import Rows
 from tests.live.topics import Topic, ends_of, read_as_consumed, tables

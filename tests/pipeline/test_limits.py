@@ -11,8 +11,8 @@ from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.maintain import maintain, plan
 from kip848_records.pipeline.options import AuditOptions
-from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
 from kip848_records.replay.diagnosis.limits import ENABLED
+from kip848_records.replay.inputs import ChangedLimit
 from kip848_records.specs.tables import DERIVED
 from tests.audits import table_rows
 from tests.equal_rows import Rows

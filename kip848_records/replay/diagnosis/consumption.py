@@ -10,10 +10,9 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from kip848_records.replay.diagnosis.changed_limits import limits_of
 from kip848_records.replay.diagnosis.episodes import Episode, Subject, some_offsets
 from kip848_records.replay.diagnosis.intervals import together
-from kip848_records.replay.diagnosis.limits import DAY, AllSettings, PatternSettings, seconds
+from kip848_records.replay.diagnosis.limits import DAY, AllSettings, PatternSettings, limits_of, seconds
 from kip848_records.replay.diagnosis.pattern import Pattern
 from kip848_records.replay.diagnosis.phrases import first_time, last_time, lasted, number, some, who
 from kip848_records.replay.diagnosis.precedence import explain
@@ -25,9 +24,9 @@ from kip848_records.times import utc, utc_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
     from kip848_records.replay.diagnosis.limits import Limits
     from kip848_records.replay.diagnosis.pattern import Words
+    from kip848_records.replay.inputs import ChangedLimit
     from kip848_records.replay.rows import Row
 
 MESSAGES_WAITING: Final = "messages_waiting"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.replay.diagnosis.changed_limits import limits_of
 from kip848_records.replay.diagnosis.cost import add_bill, add_costs
 from kip848_records.replay.diagnosis.group_history import GroupHistory
-from kip848_records.replay.diagnosis.limits import MINUTE, AllSettings
+from kip848_records.replay.diagnosis.limits import MINUTE, AllSettings, limits_of
 from kip848_records.replay.diagnosis.outline import outline
 from kip848_records.replay.diagnosis.patterns import PATTERNS
 from kip848_records.replay.diagnosis.precedence import explain
@@ -18,13 +17,12 @@ from kip848_records.replay.diagnosis.storm_across import Begin, Outline, storms_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
     from kip848_records.replay.diagnosis.episodes import Episode
     from kip848_records.replay.diagnosis.limits import Limits
     from kip848_records.replay.diagnosis.observed import ObservedRows
     from kip848_records.replay.diagnosis.storm_across import GroupKey
     from kip848_records.replay.group.context import Context
-    from kip848_records.replay.inputs import ReplayInputs
+    from kip848_records.replay.inputs import ChangedLimit, ReplayInputs
     from kip848_records.replay.rows import Row
 
 _CUT_HISTORY: Final = 10 * MINUTE

@@ -8,8 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
+from kip848_records.text import matches
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from kip848_records.replay.inputs import ChangedLimit
 
 SECOND: Final = 1000
 MINUTE: Final = 60 * SECOND
@@ -111,3 +115,26 @@ class Limits(dict["Limit[Any]", Any]):
 
 
 DEFAULTS: Final = Limits({}, frozenset())
+
+
+def limits_of(changes: Sequence[ChangedLimit], group_id: str | None) -> Limits:
+    """Return the limits of a group: for each pattern those of all groups, and of the first of `groups` that matches.
+
+    `group_id`: None for what concerns many groups.
+    """
+    if not changes:
+        return DEFAULTS
+    first: dict[str, str] = {}
+    for each in changes:
+        if each.groups is not None and group_id is not None and matches(each.groups, group_id):
+            first.setdefault(each.pattern, each.groups)
+    values: dict[str, float] = {}
+    enabled: dict[str, float] = {}
+    for each in sorted(changes, key=lambda each: each.groups is not None):  # those of single groups prevail
+        if each.groups not in {None, first.get(each.pattern)}:
+            continue
+        if each.name == ENABLED:
+            enabled[each.pattern] = each.value
+        else:
+            values[f"{each.pattern}.{each.name}"] = each.value
+    return Limits(values, frozenset(pattern for pattern, value in enabled.items() if not value))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kip848_records.replay.diagnosis.changed_limits import limits_of
 from kip848_records.replay.diagnosis.episodes import Episode, Subject
+from kip848_records.replay.diagnosis.limits import limits_of
 from kip848_records.replay.diagnosis.pattern import Pattern
 from kip848_records.replay.diagnosis.phrases import first_time, number, some
 from kip848_records.text import ranges_text

@@ -32,8 +32,8 @@ from kip848_records.replay.diagnosis.limits import ALL_PATTERNS, AllSettings
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
     from kip848_records.replay.diagnosis.pattern import Pattern
+    from kip848_records.replay.inputs import ChangedLimit
 
 _ALL: Final[tuple[Pattern, ...]] = (
     restart_loop.PATTERN,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kip848_records.replay.diagnosis.changed_limits import ChangedLimit
 from kip848_records.replay.diagnosis.observed import ShareState
+from kip848_records.replay.inputs import ChangedLimit
 from tests.replay.diagnosis.groups import group, ms, owned, stay, told
 from tests.replay.diagnosis.test_settings import rows_of
 

@@ -6,13 +6,13 @@ from dataclasses import asdict
 
 import pytest
 
-from kip848_records.replay.diagnosis.changed_limits import ChangedLimit, limits_of
 from kip848_records.replay.diagnosis.diagnose import across_groups, episodes_of
 from kip848_records.replay.diagnosis.group_history import GroupHistory
-from kip848_records.replay.diagnosis.limits import ALL_PATTERNS, DEFAULTS, ENABLED, SECONDS, SHARE
+from kip848_records.replay.diagnosis.limits import ALL_PATTERNS, DEFAULTS, ENABLED, SECONDS, SHARE, limits_of
 from kip848_records.replay.diagnosis.observed import Generation, ObservedRows
 from kip848_records.replay.diagnosis.patterns import ACROSS_GROUPS, RULES, SETTINGS, changed_patterns
 from kip848_records.replay.diagnosis.storm import Settings
+from kip848_records.replay.inputs import ChangedLimit
 from kip848_records.replay.rows import GroupOutline
 from tests.replay.diagnosis.groups import MINUTE, group, ms, rebalance, stay, told
 from tests.replay.diagnosis.scenes import scene
