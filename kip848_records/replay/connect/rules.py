@@ -58,7 +58,7 @@ class ConnectRules(ProtocolRules):
         return UNKNOWN if its_version is None else EAGER if its_version == EAGER_VERSION else COOPERATIVE
 
     def needs_follow_up(self, now: Generation) -> bool:
-        """Return whether another generation has to follow."""
+        """Return whether another generation has to follow: workers give something up, the leader waits, or an error."""
         return needs_follow_up(now)
 
     def generation_columns(self, now: Generation) -> GenerationColumns:

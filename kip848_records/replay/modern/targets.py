@@ -1,4 +1,7 @@
-"""The target assignment of a group: the target owner of each partition, and the moves of an assignment."""
+"""The target assignment of a group: the target owner of each partition, and the moves of an assignment.
+
+A unit in it is wanted. Who has it is the matter of `ownership.py`; the time without an owner is a gap, `handover.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Members that wait for partitions or tasks which other members still hold.
+"""Members that wait for partitions or tasks which other members still hold: who blocks whom.
+
+For how long is the matter of `timelines/reconciliation.py` (a member) and `timelines/open_rebalance.py` (a group).
 
 A member gets a partition, or an active task, when no member has it. A member gets a task in any role when no member of
 its own process has it in any role: the threads of a process share the task's state on disk.

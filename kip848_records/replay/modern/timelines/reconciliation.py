@@ -1,4 +1,4 @@
-"""How long each member takes to reconcile each target assignment: `rebalance_lag`."""
+"""How long each member takes to reconcile each target assignment, and waits for others: `rebalance_lag`."""
 
 from __future__ import annotations
 
