@@ -173,12 +173,14 @@ def _knowledge(infos: Sequence[RunInfo], reads: Sequence[PartitionRead] = ()) ->
     return pa.Table.from_pylist([row | always for row in known], LOG.schema_without("cluster"))
 
 
-def clusters_to_rebuild(engine: Engine, cluster: str, *, migrate: bool) -> list[str]:
-    """Return the other clusters whose tables do not fit their log: an older version wrote them, or no whole run.
+def clusters_to_rebuild(engine: Engine, *, migrate: bool) -> dict[str, bool]:
+    """Return the clusters whose tables do not fit their log, each with whether its last run was interrupted.
 
-    `migrate`: give tables of an older version this version's columns. Raises InputError for those of a newer one.
+    Otherwise an older version wrote them. `migrate`: give tables of an older version this version's columns. Raises
+    InputError for those of a newer one.
     """
-    return sorted({*engine.prepare(migrate=migrate), *unfinished_clusters(engine)} - {cluster})
+    outdated, unfinished = engine.prepare(migrate=migrate), unfinished_clusters(engine)
+    return {cluster: cluster in unfinished for cluster in sorted({*outdated, *unfinished})}
 
 
 def unfinished_clusters(engine: Engine) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from kip848_records.log.table import LogTable, clusters_to_rebuild, unfinished_clusters
+from kip848_records.log.table import LogTable, clusters_to_rebuild
 from kip848_records.pipeline.rebuild import rebuild
 
 if TYPE_CHECKING:
@@ -25,8 +25,9 @@ def alone(engine: Engine, options: AuditOptions, progress: Progress) -> Iterator
     the last value says whether its last run was interrupted.
     """
     with engine.alone(options.work_folder):
-        rebuild_clusters(engine, clusters_to_rebuild(engine, options.cluster, migrate=True), progress)
-        yield LogTable(engine, options.cluster), options.cluster in unfinished_clusters(engine)
+        clusters = clusters_to_rebuild(engine, migrate=True)
+        rebuild_clusters(engine, (each for each in clusters if each != options.cluster), progress)
+        yield LogTable(engine, options.cluster), clusters.get(options.cluster, False)
 
 
 def rebuild_clusters(engine: Engine, clusters: Iterable[str], progress: Progress) -> None:

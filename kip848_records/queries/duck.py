@@ -91,12 +91,24 @@ class DuckTables(Tables):
 
     engine = "embedded"
 
-    def __init__(self, location: str, connection: Callable[[], duckdb.DuckDBPyConnection] | None = None) -> None:
-        """`connection`: makes one to another database than this module's (`new_database`)."""
+    def __init__(
+        self,
+        location: str,
+        connection: Callable[[], duckdb.DuckDBPyConnection] | None = None,
+        newest: Mapping[str, DeltaFiles] | None = None,
+    ) -> None:
+        """`connection`: makes one to another database than this module's (`new_database`).
+
+        `newest`: the files of the only tables that are asked, at their newest version.
+        """
         super().__init__(location)
         self._new_connection = connection
         self._tables: dict[tuple[str, int | None], DeltaTable] = {}
-        self._files: dict[tuple[str, int | None], DeltaFiles] = {}
+        self._files: dict[tuple[str, int | None], DeltaFiles] = {
+            (name, None): files for name, files in (newest or {}).items()
+        }
+        if newest is not None:
+            self._names = frozenset(newest)
         self._views: dict[str, tuple[Part, ...]] = {}
         self._copies: set[str] = set()
 

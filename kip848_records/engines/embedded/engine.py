@@ -187,9 +187,8 @@ class EmbeddedEngine:
 
     def ask(self, text: str, *tables: str, **parameters: Parameter) -> list[Row]:
         """Return the answer to a query over the newest rows of some tables."""
-        for table in tables:
-            self._tables.opened(table)
-        return DuckTables(self.out, self._space.cursor).newest(text, *tables, **parameters)
+        files = {table: self._tables.files(table) for table in tables}
+        return DuckTables(self.out, self._space.cursor, files).newest(text, *tables, **parameters)
 
     def version(self, table: str) -> int | None:
         """Return a table's present Delta version."""

@@ -50,6 +50,8 @@ class LocalTables:
     def __init__(self, out: str, folder: Path) -> None:
         self.out = out
         self._folder = folder
+        self._opened: dict[str, DeltaTable] = {}
+        self._files: dict[str, tuple[int, DeltaFiles]] = {}
 
     def is_there(self, table: str) -> bool:
         """Return whether a table exists."""
@@ -60,12 +62,24 @@ class LocalTables:
         return newest_version(self._log(table))
 
     def opened(self, table: str) -> DeltaTable:
-        """Open a table. Raises InputError if it does not exist, or has a feature that delta-rs does not know."""
-        return opened(self._path(table), lambda: TablesError.not_audited(self.out, table))
+        """Return the newest version of a table, opened once: a run asks each of dozens of tables several times.
+
+        Raises InputError if it does not exist, or has a feature that delta-rs does not know.
+        """
+        known = self._opened.get(table)
+        if known is None or known.version() != self.version(table):
+            known = opened(self._path(table), lambda: TablesError.not_audited(self.out, table))
+            self._opened[table] = known
+        return known
 
     def files(self, table: str) -> DeltaFiles:
-        """Return the files of a table."""
-        return DeltaFiles(self.opened(table), self._path(table))
+        """Return the files of the newest version of a table."""
+        found = self.opened(table)
+        version, files = self._files.get(table, (None, None))
+        if files is None or version != found.version():
+            files = DeltaFiles(found, self._path(table))
+            self._files[table] = found.version(), files
+        return files
 
     def size(self, table: str, cluster: str) -> int:
         """Return how many bytes the files of a cluster have."""
@@ -113,6 +127,8 @@ class LocalTables:
     def restore(self, table: str, version: int | None) -> None:
         """Restore a version of a table; None: remove the table."""
         if version is None:
+            self._opened.pop(table, None)
+            self._files.pop(table, None)
             shutil.rmtree(self._path(table))
         else:
             with self._writing():

@@ -1,0 +1,173 @@
+"""A live topic: a question, a first run, a night and a run of a few rows, each a command of its own.
+
+A real broker on this machine serves the rows of a simulated log, under a name that its own coordinator does not write.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import copyfile
+
+import psutil
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from confluent_kafka import Producer
+from confluent_kafka.admin import NewTopic
+
+from tests.benchmarks.logs import Log, log_of
+from tests.benchmarks.nightly import split
+from tests.benchmarks.processes import EVERY, ROOT, environment
+from tests.benchmarks.results import Measure
+from tests.benchmarks.segment_files import write_segments
+from tests.broker.running import Broker, done, running_broker
+from tests.broker.waiting import wait_until
+from tests.downloads import kept
+
+KIP848 = Path(sys.executable).parent / "kip848"
+TOPIC = "served.__consumer_offsets"
+FEW = "few.__consumer_offsets"
+FEW_ROWS = 1_000
+PARTITIONS = 50
+TURNS = 3
+_FILES = "__consumer_offsets-{}"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a command cost: by the clock, of all cores, and the most memory of its processes together."""
+
+    seconds: float
+    cpu_s: float
+    bytes: int
+
+
+def cost_of(*command: object) -> Cost:
+    """Run `kip848` with some arguments; what it printed is shown if it fails."""
+    start = time.perf_counter()
+    with tempfile.TemporaryFile() as printed:
+        line = [str(KIP848), *map(str, command)]
+        process = subprocess.Popen(line, cwd=ROOT, env=environment(), stdout=printed, stderr=subprocess.STDOUT)
+        peak = _Peak(process.pid)
+        _, status, used = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+        most = max(peak.stop(), used.ru_maxrss << 10)
+        if process.returncode:
+            printed.seek(0)
+            raise SystemExit(f"{' '.join(line)}\n{printed.read().decode()}")
+    return Cost(seconds, used.ru_utime + used.ru_stime, most)
+
+
+class _Peak:
+    """Looks at the memory of a process and of those below it until it is stopped."""
+
+    def __init__(self, pid: int) -> None:
+        self._process = psutil.Process(pid)
+        self._most = 0
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> int:
+        self._stopped.set()
+        self._thread.join()
+        return self._most
+
+    def _look(self) -> None:
+        while not self._stopped.wait(EVERY):
+            with suppress(psutil.Error):
+                there = [self._process, *self._process.children(recursive=True)]
+                self._most = max(self._most, sum(each.memory_info().rss for each in there))
+
+
+@dataclass
+class Served:
+    """A broker with the first 99 % of a log; `files`: the folder of its segments, `new`: that of the other rows."""
+
+    broker: Broker
+    files: Path
+    new: Path
+    rows: int = field(default=0)
+
+    @property
+    def url(self) -> str:
+        """The topic."""
+        return f"kafka://{self.broker.bootstrap}/{TOPIC}"
+
+    def write(self, topic: str, files: Iterable[Path], most: int | None = None) -> int:
+        """Append rows of files to a topic, and return how many."""
+        producer = Producer(self.broker.client() | {"linger.ms": "20", "queue.buffering.max.messages": "1000000"})
+        count = 0
+        for file in files:
+            rows = pq.read_table(file, columns=["partition", "key", "value", "timestamp"])
+            rows = rows.set_column(3, "ms", rows["timestamp"].cast(pa.timestamp("ms", "UTC")).cast(pa.int64()))
+            for partition, key, value, ms in zip(*(each.to_pylist() for each in rows.columns), strict=True):
+                producer.produce(topic, value, key, partition, timestamp=ms)
+                count += 1
+                if count == most:
+                    break
+            producer.flush()
+            if count == most:
+                break
+        return count
+
+
+@contextmanager
+def served(log: Log, folder: Path) -> Iterator[Served]:
+    """Start a broker whose topics hold the first 99 % of a log, and nothing."""
+
+    def prepare(work: Path) -> Path:
+        split(log, work)
+        for file in (work / "old").glob("*.parquet"):
+            # Transaction markers are no rows of the simulation; without them their offsets would be lost records.
+            rows = pq.read_table(file)
+            offset = pa.array(range(rows.num_rows), pa.int64())
+            pq.write_table(rows.set_column(rows.schema.get_field_index("offset"), "offset", offset), file)
+        write_segments(work / "old", work / "segments")
+        return work
+
+    prepared = kept("bench", f"{log.folder.name}-served", lambda work: prepare(_made(work / "prepared")))
+    home = _made(folder / "broker")
+    with running_broker(home) as broker:
+        # The times are those of a simulation.
+        lasting = {"retention.ms": "-1", "message.timestamp.after.max.ms": str(2**63 - 1)}
+        done(broker.admin.create_topics([NewTopic(topic, PARTITIONS, config=lasting) for topic in (TOPIC, FEW)]))
+        wait_until(lambda: {TOPIC, FEW} <= broker.admin.list_topics(timeout=5).topics.keys(), "topics")
+        broker.stop()
+        for partition in range(PARTITIONS):
+            place = broker.folder / f"{TOPIC}-{partition}"
+            for file in (*place.glob("*.log"), *place.glob("*index"), *place.glob("*.snapshot")):
+                file.unlink()
+            for file in (prepared / "segments" / _FILES.format(partition)).glob("*.log"):
+                copyfile(file, place / file.name)
+        for name in (".kafka_cleanshutdown", "recovery-point-offset-checkpoint", "replication-offset-checkpoint"):
+            (broker.folder / name).unlink(missing_ok=True)
+        broker.start()
+        yield Served(broker, prepared / "segments", prepared / "new")
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    return folder
+
+
+def main() -> None:
+    """Serve a log until the standard input is closed: `python -m tests.benchmarks.live MILLIONS FOLDER`."""
+    millions, folder = int(sys.argv[1]), Path(sys.argv[2])
+    with served(log_of(millions), folder) as found:
+        print(found.broker.bootstrap, found.files, found.new, flush=True)
+        for line in sys.stdin:
+            topic, most = line.split()
+            print(found.write(topic, sorted(found.new.glob("*.parquet")), int(most) or None), flush=True)
+
+
+if __name__ == "__main__":
+    main()
