@@ -175,8 +175,8 @@ def opened_tables(
         partition_of=partition_of,
         allow_empty=partition_of is not None,  # the group may be in another partition
     )
-    with _audited(options, arguments, progress, keep, None if keep else group) as out:
-        tables = opened(out)
+    with _audited(options, arguments, progress, keep, None if keep else group) as found:
+        tables = opened(found) if isinstance(found, str) else found
         if keep is None:
             tables.shown = _shown(arguments)
         yield tables, cluster
@@ -235,8 +235,8 @@ def _shown(arguments: Namespace) -> str:
 @contextmanager
 def _audited(
     options: AuditOptions, arguments: Namespace, progress: Progress, keep: str | None, group: str | None
-) -> Iterator[str]:
-    """Yield the folder of the tables of an audit, perhaps of an earlier one of the same files."""
+) -> Iterator[str | Tables]:
+    """Yield the tables of an audit, or the folder of those of an earlier one of the same files, or of those to keep."""
     choice = engine_for_sources(arguments, keep, options.cluster)
     cache = None
     if keep is None and choice.engine == EMBEDDED and not arguments.no_cache:
@@ -256,6 +256,14 @@ def _audited(
             if _keys(options, group) == keys:  # else a file changed while it was read
                 new.keep(keys[-1])
             yield str(new.folder / _TABLES)
+            return
+        if keep is None and spark is None:
+            from kip848_records.engines.embedded.unwritten import UnwrittenEngine
+            from kip848_records.pipeline.audit import audit_into
+
+            engine = stack.enter_context(UnwrittenEngine())
+            audit_into(engine, replace(options, out=engine.out), progress, group)
+            yield engine.tables()
             return
         out = keep or stack.enter_context(TemporaryDirectory(prefix="kip848-"))
         _audit(spark, replace(options, out=out), progress, group)

@@ -46,8 +46,7 @@ def run_audit(spark: SparkSession | None, options: AuditOptions, progress: Progr
     Raises InputError if options do not fit together, if a source cannot be read, or if another run is writing to the
     same tables.
     """
-    _check_options(options)
-    return _audit(new_engine(spark, options.out), options, progress, None)
+    return audit_into(new_engine(spark, options.out), options, progress)
 
 
 def audit_for_group(spark: SparkSession | None, options: AuditOptions, group: str, progress: Progress) -> Audit:
@@ -60,6 +59,15 @@ def audit_for_group(spark: SparkSession | None, options: AuditOptions, group: st
     engine = new_engine(spark, options.out)
     if engine.is_there(LOG.name):
         raise TablesError.not_for_one_group(options.out)
+    return _audit(engine, options, progress, group)
+
+
+def audit_into(engine: Engine, options: AuditOptions, progress: Progress, group: str | None = None) -> Audit:
+    """Audit as `run_audit` does, with an engine whose tables only the caller reads; `group`: as `audit_for_group`.
+
+    Raises InputError as `run_audit`.
+    """
+    _check_options(options)
     return _audit(engine, options, progress, group)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import cached_property, reduce
 from operator import and_
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -22,6 +22,17 @@ if TYPE_CHECKING:
 _VIEWS: Final = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 
 
+class TableFiles(Protocol):
+    """The rows of a table, as a query reads them."""
+
+    @property
+    def bytes(self) -> int:
+        """The size of all rows."""
+
+    def text(self, named: Callable[[Any], str]) -> str:
+        """Return SQL for the rows. `named` returns a name for Arrow data."""
+
+
 class DeltaFiles:
     """The rows of a Delta table. `folder`: that of the table if it is on this machine. `names`: the paths in it.
 
@@ -33,6 +44,7 @@ class DeltaFiles:
         # Arrow's own files: to close those of delta-rs takes Python's lock, and where an Arrow thread does it while
         # Python exits, the process aborts after all was well.
         files = None if folder is None else SubTreeFileSystem(str(folder), LocalFileSystem())
+        self._table = table
         found, partitions = table.to_pyarrow_dataset(filesystem=files), table.metadata().partition_columns
         self.names = found.files
         self._schema = found.schema
@@ -48,6 +60,11 @@ class DeltaFiles:
                 others.append(_without_statistics(found, file, keys))
         self._others = ds.FileSystemDataset(others, found.schema, found.format, found.filesystem)
         self._has_others = bool(others) or not self._local
+
+    @cached_property
+    def bytes(self) -> int:
+        """The size of all files."""
+        return sum(pa.table(self._table.get_add_actions())["size_bytes"].to_pylist())
 
     def text(self, named: Callable[[Any], str]) -> str:
         """Return SQL for the rows. `named` returns a name for Arrow data."""

@@ -14,8 +14,6 @@ from uuid import uuid4
 
 import duckdb
 import pyarrow as pa
-from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from kip848_records.machine.budget import Budget
 from kip848_records.machine.interrupts import interruptible
@@ -30,6 +28,9 @@ from kip848_records.tables.location import table_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from deltalake import DeltaTable
+
+    from kip848_records.queries.delta_files import TableFiles
     from kip848_records.queries.tables import Parameter, Part
 
 _QUERY_BYTES: Final = 2 << 30
@@ -95,20 +96,16 @@ class DuckTables(Tables):
         self,
         location: str,
         connection: Callable[[], duckdb.DuckDBPyConnection] | None = None,
-        newest: Mapping[str, DeltaFiles] | None = None,
+        given: Mapping[str, TableFiles] | None = None,
     ) -> None:
         """`connection`: makes one to another database than this module's (`new_database`).
 
-        `newest`: the files of the only tables that are asked, at their newest version.
+        `given`: the only tables that are asked, each in the only version that is asked.
         """
         super().__init__(location)
         self._new_connection = connection
-        self._tables: dict[tuple[str, int | None], DeltaTable] = {}
-        self._files: dict[tuple[str, int | None], DeltaFiles] = {
-            (name, None): files for name, files in (newest or {}).items()
-        }
-        if newest is not None:
-            self._names = frozenset(newest)
+        self._given = given
+        self._files: dict[tuple[str, int | None], DeltaFiles] = {}
         self._views: dict[str, tuple[Part, ...]] = {}
         self._copies: set[str] = set()
 
@@ -119,6 +116,8 @@ class DuckTables(Tables):
 
     @cached_property
     def _names(self) -> frozenset[str]:
+        if self._given is not None:
+            return frozenset(self._given)
         folder = path_on_this_machine(self.location)
         if folder is None:
             # Listing an object store is slow: the run's versions name the tables that it wrote.
@@ -223,23 +222,22 @@ class DuckTables(Tables):
 
     def _size(self, name: str, parts: Sequence[Part]) -> int:
         """Return the size of all files of a table's versions, in bytes."""
-        actions = (self._table(name, part.version).get_add_actions() for part in parts)
-        return sum(sum(each.column("size_bytes").to_pylist()) for each in map(pa.table, actions))
+        return sum(self._files_of(name, part.version).bytes for part in parts)
 
-    def _files_of(self, name: str, version: int | None) -> DeltaFiles:
+    def _files_of(self, name: str, version: int | None) -> TableFiles:
         """Return a table's files. They are listed once, so all queries see the same rows."""
+        if self._given is not None:
+            return self._given[name]
         if (name, version) not in self._files:
             folder = path_on_this_machine(table_path(self.location, name))
-            self._files[name, version] = DeltaFiles(self._table(name, version), folder)
+            self._files[name, version] = DeltaFiles(self._opened(name, version), folder)
         return self._files[name, version]
-
-    def _table(self, name: str, version: int | None) -> DeltaTable:
-        if (name, version) not in self._tables:
-            self._tables[name, version] = self._opened(name, version)
-        return self._tables[name, version]
 
     def _opened(self, name: str, version: int | None) -> DeltaTable:
         """Open a table at a version, or at the newest one if the files of that version have been removed."""
+        from deltalake import DeltaTable  # noqa: PLC0415 - a question about a log opens no table
+        from deltalake.exceptions import DeltaError, TableNotFoundError  # noqa: PLC0415 - as above
+
         path = table_path(self.location, name)
         try:
             table = DeltaTable(path, version=version)

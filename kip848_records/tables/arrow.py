@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import deltalake
 import pyarrow as pa
-from deltalake.exceptions import CommitFailedError
 
 from kip848_records.specs.completion import with_column
 
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from deltalake import DeltaTable
+    from deltalake import DeltaTable, Transaction
 
     from kip848_records.specs.columns import TableSpec
 
@@ -27,21 +25,25 @@ def replace_rows(table: DeltaTable | Path, spec: TableSpec, cluster: str, batche
 
     Raises OSError or DeltaError; delta-rs cannot commit on some volumes, such as those over an object store.
     """
-    rows = _reader(batches, spec, cluster)
-    deltalake.write_deltalake(table, rows, mode="overwrite", predicate=of_cluster(cluster))
+    from deltalake import write_deltalake  # noqa: PLC0415 - a question about a log writes no table
+
+    write_deltalake(table, _reader(batches, spec, cluster), mode="overwrite", predicate=of_cluster(cluster))
 
 
 def append_rows(
-    table: DeltaTable, spec: TableSpec, cluster: str, batches: Iterable[pa.RecordBatch], done: deltalake.Transaction
+    table: DeltaTable, spec: TableSpec, cluster: str, batches: Iterable[pa.RecordBatch], done: Transaction
 ) -> None:
     """Append rows in one commit, which names a transaction of an application. Raises as `replace_rows`."""
-    rows = _reader(batches, spec, cluster)
-    properties = deltalake.CommitProperties(app_transactions=[done])
-    deltalake.write_deltalake(table, rows, mode="append", commit_properties=properties)
+    from deltalake import CommitProperties, write_deltalake  # noqa: PLC0415 - as above
+
+    properties = CommitProperties(app_transactions=[done])
+    write_deltalake(table, _reader(batches, spec, cluster), mode="append", commit_properties=properties)
 
 
 def is_conflict(error: Exception) -> bool:
     """Return whether delta-rs refused a commit because another writer's was faster."""
+    from deltalake.exceptions import CommitFailedError  # noqa: PLC0415 - as above
+
     return isinstance(error, CommitFailedError) and not str(error).startswith(_OF_STORAGE)
 
 
@@ -61,11 +63,11 @@ def mistaken(folder: Path) -> set[str]:
 
 
 def _reader(batches: Iterable[pa.RecordBatch], spec: TableSpec, cluster: str) -> pa.RecordBatchReader:
-    return pa.RecordBatchReader.from_batches(spec.schema, _shaped(batches, spec.schema, cluster))
+    return pa.RecordBatchReader.from_batches(spec.schema, shaped(batches, spec.schema, cluster))
 
 
-def _shaped(batches: Iterable[pa.RecordBatch], schema: pa.Schema, cluster: str) -> Iterator[pa.RecordBatch]:
-    """Yield batches with the columns of a table, in its order and types."""
+def shaped(batches: Iterable[pa.RecordBatch], schema: pa.Schema, cluster: str) -> Iterator[pa.RecordBatch]:
+    """Yield batches with the columns of a table, in its order and types; missing columns are null."""
     for batch in batches:
         rows = with_column(batch, "cluster", pa.repeat(cluster, batch.num_rows))
         columns = [

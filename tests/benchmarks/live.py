@@ -17,7 +17,6 @@ from shutil import copyfile
 
 import psutil
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewTopic

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from kip848_records.engines.embedded import tables
 from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.engines.embedded.errors import EngineError
 from kip848_records.engines.embedded.tagged_rows import TaggedRows
@@ -124,6 +125,19 @@ def test_a_query_sees_the_version_that_it_names(tmp_path, name, cluster):
     for topic in ("1", "2"):
         engine.replace(SPEC, cluster, engine.relation(topics(topic)))
     assert DuckTables(engine.out)._opened(SPEC.name, 1).version() == 1
+
+
+def test_a_table_is_opened_once(engine, monkeypatch):
+    opened, paths = tables.opened, []
+    monkeypatch.setattr(tables, "opened", lambda path, *more: paths.append(path) or opened(path, *more))
+    for topic in ("1", "2"):
+        engine.replace(SPEC, "a", engine.relation(topics(topic)))
+        for _ in range(2):
+            assert [row.topic for row in engine.ask("SELECT topic FROM topic_name", SPEC.name)] == [topic]
+            assert [row.topic for row in engine.collect(engine.table(SPEC.name, "a"))] == [topic]
+    assert len(paths) == 1
+    EmbeddedEngine(engine.out).replace(SPEC, "a", engine.relation(topics("3")))
+    assert [row.topic for row in engine.ask("SELECT topic FROM topic_name", SPEC.name)] == ["3"]
 
 
 class TestLock:

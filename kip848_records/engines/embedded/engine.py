@@ -31,7 +31,6 @@ from kip848_records.engines.embedded.relations import (
     stored,
 )
 from kip848_records.engines.embedded.space import Space
-from kip848_records.engines.embedded.tables import LocalTables
 from kip848_records.engines.embedded.tagged_rows import tagged_by_class
 from kip848_records.engines.existing import prepare_tables
 from kip848_records.engines.rows import ArrowRows
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from kip848_records.engines.embedded.tables import LocalTables
     from kip848_records.engines.engine import Rows, TableWork, Work
     from kip848_records.machine.budget import Budget
     from kip848_records.queries.tables import Parameter, Row
@@ -233,6 +233,8 @@ class EmbeddedEngine:
     @property
     def _tables(self) -> LocalTables:
         if self._known is None:
+            from kip848_records.engines.embedded.tables import LocalTables  # noqa: PLC0415 - delta-rs takes a while to load
+
             self._known = LocalTables(self.out, here(self.out).absolute())
         return self._known
 

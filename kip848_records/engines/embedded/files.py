@@ -23,7 +23,6 @@ from kip848_records.engines.embedded.relations import (
     Scanned,
     Stored,
 )
-from kip848_records.engines.embedded.tables import opened
 from kip848_records.engines.embedded.tagged_rows import conformed, tagged
 from kip848_records.engines.rows import ArrowRows
 from kip848_records.errors import InputError
@@ -147,6 +146,8 @@ class ParquetFiles(Scanned):
 
 def delta_rows(space: Space, copy: Copy) -> Relation:
     """Return the rows of a Delta table."""
+    from kip848_records.engines.embedded.tables import opened  # noqa: PLC0415 - delta-rs takes a while to load
+
     path = here(copy.name).absolute()
     if characters := mistaken(path):
         raise EngineError.path_for_tables(copy.name, characters)

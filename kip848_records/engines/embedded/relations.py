@@ -104,10 +104,14 @@ class Stored(Relation):
 
     def text(self, query: Query) -> str:
         """Return SQL that reads the rows."""
+        return self.read_by(query.data_name)
+
+    def read_by(self, named: Callable[[Any], str]) -> str:
+        """Return SQL that reads the rows. `named` returns a name for Arrow data."""
         if isinstance(self.rows, FileRows):
             return f"SELECT * FROM {parquet(self.rows.files)}"  # noqa: S608 - ours
         assert isinstance(self.rows, ArrowRows)  # noqa: S101 - `stored` returns no other rows
-        return f"SELECT * FROM {query.data_name(self.rows.table)}"  # noqa: S608 - ours
+        return f"SELECT * FROM {named(self.rows.table)}"  # noqa: S608 - ours
 
 
 class Scanned(Relation):
