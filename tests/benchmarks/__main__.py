@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.benchmarks import audits, decoder, jobs, nightly, replays, segments, startup
+from tests.benchmarks import audits, decoder, jobs, live, nightly, replays, segments, startup
 from tests.benchmarks.results import HEAD, Measure, write_json
 
 PARTS = {
@@ -17,6 +17,7 @@ PARTS = {
     "startup": lambda _: startup.measure(),
     "audits": audits.measure,
     "nightly": nightly.measure,
+    "live": live.measure,
     "replays": replays.measure,
 }
 

@@ -9,9 +9,10 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import copyfile
 
@@ -53,7 +54,7 @@ def cost_of(*command: object) -> Cost:
     start = time.perf_counter()
     with tempfile.TemporaryFile() as printed:
         line = [str(KIP848), *map(str, command)]
-        process = subprocess.Popen(line, cwd=ROOT, env=environment(), stdout=printed, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(line, cwd=ROOT, env=_installed(), stdout=printed, stderr=subprocess.STDOUT)
         peak = _Peak(process.pid)
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
@@ -63,6 +64,13 @@ def cost_of(*command: object) -> Cost:
             printed.seek(0)
             raise SystemExit(f"{' '.join(line)}\n{printed.read().decode()}")
     return Cost(seconds, used.ru_utime + used.ru_stime, most)
+
+
+def _installed() -> dict[str, str]:
+    """Return an environment in which modules are compiled once, as those of an installed package are."""
+    settings = environment() | {"PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir(), "kip848-bytecode"))}
+    settings.pop("PYTHONDONTWRITEBYTECODE", None)
+    return settings
 
 
 class _Peak:
@@ -94,7 +102,13 @@ class Served:
     broker: Broker
     files: Path
     new: Path
-    rows: int = field(default=0)
+
+    def group(self) -> str:
+        """Return the group with most records in a partition of medium size."""
+        files = sorted((self.files.parent / "old").glob("*.parquet"), key=lambda file: file.stat().st_size)
+        keys = pq.read_table(files[len(files) // 2], columns=["key"])["key"].to_pylist()
+        groups = Counter(key[4 : 4 + int.from_bytes(key[2:4])] for key in keys if int.from_bytes(key[:2]) > 1)
+        return groups.most_common(1)[0][0].decode()
 
     @property
     def url(self) -> str:
@@ -151,6 +165,40 @@ def served(log: Log, folder: Path) -> Iterator[Served]:
             (broker.folder / name).unlink(missing_ok=True)
         broker.start()
         yield Served(broker, prepared / "segments", prepared / "new")
+
+
+def measure(sizes: Iterable[int]) -> Iterator[Measure]:
+    """Yield what commands on a live topic take, for logs of these sizes (millions of rows)."""
+    for millions in sizes:
+        log = log_of(millions)
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, served(log, Path(folder)) as there:
+            yield from _measured(there, Path(folder), f"{millions} million rows")
+
+
+def _measured(there: Served, folder: Path, size: str) -> Iterator[Measure]:
+    few = f"kafka://{there.broker.bootstrap}/{FEW}"
+    new = sorted(there.new.glob("*.parquet"))
+    there.write(FEW, new, 3 * FEW_ROWS)
+    cost_of("audit", few, "--out", folder / "few")
+    runs = []
+    for _ in range(TURNS):
+        there.write(FEW, new, FEW_ROWS)
+        runs.append(cost_of("audit", few, "--out", folder / "few"))
+    yield _best(f"live: {FEW_ROWS:,} new rows, small tables", runs)
+    group = there.group()
+    yield _best(f"live: explain, {size}", [cost_of("explain", there.url, "--group", group) for _ in range(TURNS)])
+    files = _best(f"audit of the same files, {size}", [cost_of("audit", there.files, "--out", folder / "files")])
+    yield files
+    first = _best(f"live: first run, {size}", [cost_of("audit", there.url, "--out", folder / "live")])
+    yield replace(first, ratios=first.ratios | {"audit of the files": files.seconds / first.seconds})
+    there.write(TOPIC, new)
+    yield _best(f"live: a night of 1 %, {size}", [cost_of("audit", there.url, "--out", folder / "live")])
+
+
+def _best(what: str, costs: list[Cost]) -> Measure:
+    """Return the best of some runs; its ratio is how many cores were at work, of the time by the clock."""
+    seconds, cpu_s, most = (min(getattr(each, name) for each in costs) for name in ("seconds", "cpu_s", "bytes"))
+    return Measure(what, seconds, worker_bytes=most, ratios={"core-seconds a second": cpu_s / seconds})
 
 
 def _made(folder: Path) -> Path:
