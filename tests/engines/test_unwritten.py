@@ -11,7 +11,6 @@ from kip848_records.engines.embedded.unwritten import UnwrittenEngine
 from kip848_records.pipeline.audit import audit_into
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.queries.duck import DuckTables
-from kip848_records.tables.registry import TABLES
 from tests.progress import Watcher
 
 
