@@ -16,8 +16,8 @@ SIGNALS = {
     "to the parent": (os.kill, signal.SIGINT, 130),
     "termination": (os.kill, signal.SIGTERM, 143),
 }
-MOST_CPU_S = 2
-"""It takes some tenths of a second. An audit that goes on takes five and more."""
+MOST_CPU_S = 4
+"""It takes some tenths of a second, on a busy machine two. An audit that goes on takes five and more."""
 
 
 def end(command, name):

@@ -186,11 +186,8 @@ def _of_pattern(pattern: str) -> list[Made]:
     ]
 
 
-OF_A_GROUP = {each.name for each in PATTERNS if not each.needs} - {
-    "storm_across",
-    "offsets_topic_grew",
-    "group_in_two_partitions",
-}
+OF_THE_LOG = {"storm_across", "offsets_topic_grew", "group_in_two_partitions"}
+OF_A_GROUP = {each.name for each in PATTERNS if not each.needs} - OF_THE_LOG
 _LAGS = "expected worker w to have read the configuration to offset 9, it joined with 7"
 _CURRENT, _BEHIND = {"config_offset": 9, "worker_config_offset": 9}, {"config_offset": 9, "worker_config_offset": 7}
 _DELAYED, _CALM = {"delay_ms": 8000}, {"delay_ms": 0}

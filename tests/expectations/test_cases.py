@@ -3,10 +3,11 @@
 import pytest
 
 from kip848_records.expectations import EXPECTATIONS
-from kip848_records.expectations.patterns import _OF_THE_LOG, _SENTENCES_OF_COMMITS
+from kip848_records.expectations.patterns import PATTERNS
 from tests.expectations.cases import CASES
 from tests.expectations.early_cases import CASES as EARLY_CASES
 from tests.expectations.kinds_cases import CASES as KINDS_CASES
+from tests.expectations.kinds_cases import OF_THE_LOG
 from tests.expectations.logs import PASS, UNKNOWN, VIOLATION, line
 
 
@@ -41,13 +42,13 @@ def test_every_expectation_has_all_three():
             for rule in (
                 *("audit_is_recent", "hanging_transaction"),
                 *("owned_not_consumed", "blocked_by_transaction", "offsets_lost"),
-                *(each for each in _SENTENCES_OF_COMMITS),
+                *(each.name for each in PATTERNS if each.needs),
                 *("moved_back", "moved_ahead", "repeat_at_handover"),
             )
             for verdict in (PASS, VIOLATION, UNKNOWN)
         ),
     } | {
         (rule, verdict)
-        for rule in ("compaction_alive", "group_in_its_partition", "storm_across", *_OF_THE_LOG)
+        for rule in ("compaction_alive", "group_in_its_partition", *OF_THE_LOG)
         for verdict in (PASS, VIOLATION, UNKNOWN)
     }

@@ -6,7 +6,7 @@ import pytest
 
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.files import Setting
-from kip848_records.expectations.patterns import _SENTENCES_OF_COMMITS
+from kip848_records.expectations.patterns import PATTERNS
 from kip848_records.queries.duck import DuckTables
 from tests.expectations.evaluated import evaluated
 from tests.expectations.logs import PASS, UNKNOWN, VIOLATION
@@ -208,7 +208,7 @@ TROUBLE = {
 }
 
 
-@pytest.mark.parametrize("pattern", _SENTENCES_OF_COMMITS)
+@pytest.mark.parametrize("pattern", [each.name for each in PATTERNS if each.needs])
 @pytest.mark.parametrize(
     ("columns", "verdict"),
     [

@@ -134,4 +134,6 @@ PATTERN: Final = Pattern(
     _words,
     "The assignments of a generation have an error: of the assignor of Kafka Streams, or of Schema Registry.",
     find=assignment_error,
+    expected="The leader of a group answers its members without an error",
+    about="application of Kafka Streams in a classic group, or group of Schema Registry",
 )

@@ -115,4 +115,6 @@ PATTERN: Final = Pattern(
     find=assignment_not_applied,
     limits=Settings.by_name,
     error=BY_COST,
+    expected="Every member of a classic group applies the assignment that it gets",
+    about="classic group",
 )

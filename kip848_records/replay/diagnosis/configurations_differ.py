@@ -123,4 +123,6 @@ PATTERN: Final = Pattern(
     find=configurations_differ,
     limits=Settings.by_name,
     error=BY_COST,
+    expected="The workers of a Connect group have one configuration",
+    about="Connect cluster",
 )

@@ -516,12 +516,16 @@ NEGATIVE: Final = Pattern(
     _negative_offsets_words,
     "A negative offset was committed, which clients take for none. It is a warning if it replaced "
     "a committed offset, and lasts until something else is committed.",
+    expected="No committed offset is replaced by a negative one, which is none",
+    about="group with committed offsets",
 )
 RETENTION: Final = Pattern(
     "client_retention",
     _client_retention_words,
     "The last commits of a group say how long brokers keep them, because its client asks for it. "
     "It is a warning if that is shorter than brokers keep other commits.",
+    expected="No client asks the brokers to keep its committed offsets for less time than others",
+    about="group with committed offsets",
 )
 BOTH_WAYS: Final = Pattern(
     "subscribe_and_assign",
@@ -529,6 +533,8 @@ BOTH_WAYS: Final = Pattern(
     "While a group had no members, a client committed a topic five times or more, until the "
     "first member joined; nobody has committed it since, for five times the usual time between these commits and at "
     "least a minute, and no member subscribes to it. It ends when the members leave.",
+    expected="No group id is used with subscribe() and with assign()",
+    about="group with committed offsets",
 )
 STALE: Final = Pattern(
     "stale_commits",
@@ -536,6 +542,8 @@ STALE: Final = Pattern(
     "The first commit of a member that got a partition back is the last one of its own stay before, "
     "below what was committed between. It is present if it came at several times, the last one at most "
     "`offsets_lost.present_seconds` ago.",
+    expected="No member commits old positions of its own after a handover",
+    about="group with committed offsets",
 )
 
 _SOURCES: Final[tuple[tuple[str, str, Callable[[Sequence[Row], Limits], Iterable[Episode]]], ...]] = (

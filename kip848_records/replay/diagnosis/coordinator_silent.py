@@ -104,4 +104,6 @@ PATTERN: Final = Pattern(
     "Members have not answered for `silent_seconds`, and are still members.",
     find=coordinator_silent,
     limits=Settings.by_name,
+    expected="The coordinator acts when a member does not answer",
+    about="consumer or streams group",
 )

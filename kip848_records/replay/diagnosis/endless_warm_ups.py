@@ -145,4 +145,6 @@ PATTERN: Final = Pattern(
     "For `warm_up_seconds` a client of Kafka Streams has warmed up a copy of a task, over `probes` probing rebalances.",
     find=endless_warm_ups,
     limits=Settings.by_name,
+    expected="Copies of tasks that a client of Kafka Streams warms up get ready",
+    about="application of Kafka Streams in a classic group",
 )

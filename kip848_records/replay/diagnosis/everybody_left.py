@@ -120,4 +120,5 @@ PATTERN: Final = Pattern(
     "a warning after `warning_members_seconds` with members, until it has been empty for `forgotten_seconds`.",
     find=everybody_left,
     limits=Settings.by_name,
+    expected="A group that had members for hours has some",
 )

@@ -203,6 +203,8 @@ TOPICS: Final = Pattern(
     "`within_seconds`; it is over after `calm_seconds`.",
     find=flapping_topics,
     limits=TopicSettings.by_name,
+    expected="The topics of a subscription do not come and go",
+    about="consumer or classic group",
 )
 ASSIGNOR: Final = Pattern(
     "assignor_flip",
@@ -210,4 +212,6 @@ ASSIGNOR: Final = Pattern(
     "The assignor, or the protocol of the group, comes back to what it was `returns` times within `within_seconds`.",
     find=assignor_flip,
     limits=AssignorSettings.by_name,
+    expected="A group does not change its assignor or its protocol back and forth",
+    about="consumer or classic group",
 )

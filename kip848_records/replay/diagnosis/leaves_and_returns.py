@@ -112,4 +112,5 @@ PATTERN: Final = Pattern(
     limits=Settings.by_name,
     error=BY_COST,
     explained_by=("storm",),
+    expected="No member leaves and returns over and over, as after a missed max.poll.interval.ms",
 )

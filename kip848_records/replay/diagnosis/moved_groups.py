@@ -132,10 +132,14 @@ GREW: Final = Pattern(
     _offsets_topic_grew_words,
     "__consumer_offsets got more partitions, so that groups have others: ids end in one "
     "partition and begin in another, and two numbers of partitions explain all of them. One row for all groups.",
+    expected="The number of partitions of __consumer_offsets does not change",
+    about="log",
 )
 BEGAN_AGAIN: Final = Pattern("began_again", _began_again_words, "The same, for each of these groups.")
 IN_TWO: Final = Pattern(
     "group_in_two_partitions",
     _group_in_two_partitions_words,
     "Ids are in several partitions, and no number of partitions explains it.",
+    expected="The records of a group are in one partition",
+    about="log",
 )

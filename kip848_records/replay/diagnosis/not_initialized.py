@@ -134,4 +134,5 @@ PATTERN: Final = Pattern(
     "of a topic, in one attempt or several, without success.",
     find=not_initialized,
     limits=Settings.by_name,
+    expected="The topics of a share group become ready",
 )

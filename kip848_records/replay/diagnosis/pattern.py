@@ -36,6 +36,9 @@ class Pattern:
     pattern's `find` has them, or rows of other tables show them. `severity`: of episodes that have none of their own;
     `error`: when a present one is an error, `BY_COST` or `WHILE_PRESENT`. `explained_by`: patterns whose episodes may
     explain one of this; the first counts. `is_explained`: whether one of them (the first argument) does so.
+
+    `expected`: of a pattern that is a fault, what the check of its name expects; None: it is none. `about`: who can
+    have it, in a noun of `expectations.patterns`, or `log` for all groups together.
     """
 
     name: str
@@ -47,3 +50,5 @@ class Pattern:
     error: str | None = None
     explained_by: tuple[str, ...] = ()
     is_explained: Callable[[Episode, Episode], bool] = _always
+    expected: str | None = None
+    about: str = "group"

@@ -302,6 +302,7 @@ PATTERN: Final = Pattern(
     limits=Settings.by_name,
     error=BY_COST,
     explained_by=("storm", "assignor_flip"),
+    expected="No client leaves after a short time and is started again, over and over",
 )
 
 

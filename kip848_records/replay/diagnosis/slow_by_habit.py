@@ -129,4 +129,6 @@ PATTERN: Final = Pattern(
     limits=Settings.by_name,
     explained_by=LOOPS,
     is_explained=_is_of_one_client,
+    expected="No member takes much longer than the others to give up partitions, each time",
+    about="consumer or streams group",
 )

@@ -160,6 +160,8 @@ FLAPS: Final = Pattern(
     limits=FlapSettings.by_name,
     error=BY_COST,
     explained_by=("storm",),
+    expected="No static member goes away and comes back over and over",
+    about="group with static members",
 )
 DUPLICATE: Final = Pattern(
     "duplicate_instance_id",
@@ -168,4 +170,6 @@ DUPLICATE: Final = Pattern(
     limits=DuplicateSettings.by_name,
     error=WHILE_PRESENT,
     explained_by=("storm",),
+    expected="No two processes use the same group.instance.id",
+    about="group with static members",
 )

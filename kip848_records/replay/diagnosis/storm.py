@@ -306,4 +306,5 @@ PATTERN: Final = Pattern(
     error=BY_COST,
     explained_by=("assignor_flip", "flapping_topics", "assignment_not_applied", "configurations_differ"),
     is_explained=_is_explained,
+    expected="The members of a group do not leave and join all the time",
 )

@@ -223,4 +223,6 @@ PATTERN: Final = Pattern(
     "`min_groups` groups, and `times` times as many as usual, begin a rebalance within a minute. It is "
     "a warning if they are `share` of all groups with members, or have something in common.",
     limits=Settings.by_name,
+    expected="No event makes many groups rebalance at once",
+    about="log",
 )

@@ -95,4 +95,6 @@ PATTERN: Final = Pattern(
     find=task_restarts,
     limits=Settings.by_name,
     explained_by=("storm", *LOOPS),
+    expected="No task of Connect moves from worker to worker over and over",
+    about="Connect cluster",
 )

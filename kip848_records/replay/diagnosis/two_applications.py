@@ -142,4 +142,5 @@ PATTERN: Final = Pattern(
     "For `together_seconds` members are there that share no topic, client id or host.",
     find=two_applications,
     limits=Settings.by_name,
+    expected="The members of a group belong to one application",
 )

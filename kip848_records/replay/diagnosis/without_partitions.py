@@ -186,4 +186,6 @@ NO_TOPIC: Final = Pattern(
     _no_topic_words,
     "For `idle_seconds` a member has nothing, and nobody has a partition of its topics.",
     limits=NoTopicSettings.by_name,
+    expected="Every member subscribes to topics that exist",
+    about="consumer, classic or share group",
 )
