@@ -50,29 +50,29 @@ def markdown(verdict: Verdict) -> str:
 def _parts(verdict: Verdict) -> Iterator[str]:
     several = len(verdict.captured_at) > 1
     yield f"## {_SIGNS[overall(verdict)]} kip848 check: {sentence(verdict)}"
-    yield from map(_code, captures(verdict))
+    yield from map(code, captures(verdict))
     yield _expectations(verdict.results)
     for result in verdict.results:
         for fault in faults(result).values():
-            yield f"{_SIGNS[FAULT]} {_code(fault.message)}"
-            yield _prose(fault.hint)
+            yield f"{_SIGNS[FAULT]} {code(fault.message)}"
+            yield prose(fault.hint)
         if violated(result):
-            yield f"### {_SIGNS[result.status]} {_code(result.name)}: {counts(result)}"
-            yield _prose(result.description)
+            yield f"### {_SIGNS[result.status]} {code(result.name)}: {counts(result)}"
+            yield prose(result.description)
             yield _findings(result.violations, violated(result), several=several, evaluated=True)
     unknown = [result for result in verdict.results if result.unknowns]
     if unknown:
         count = sum(result.unknowns for result in unknown)
         yield f"<details>\n<summary>{_SIGNS[UNKNOWN]} {count:,} could not be evaluated</summary>"
         for result in unknown:
-            yield f"### {_code(result.name)}: {result.unknowns:,} of {checked(result):,}"
+            yield f"### {code(result.name)}: {result.unknowns:,} of {checked(result):,}"
             yield _findings(result.unknown, result.unknowns, several=several, evaluated=False)
         yield "</details>"
-    nothing = [(_code(result.name), _prose(each)) for result in verdict.results for each in reasons(result)]
+    nothing = [(code(result.name), prose(each)) for result in verdict.results for each in reasons(result)]
     if nothing:
         count = sum(result.status == NOT_APPLICABLE for result in verdict.results)
         yield f"<details>\n<summary>{_SIGNS[NOT_APPLICABLE]} {count:,} checked nothing: not applicable</summary>"
-        yield _table(("Expectation", "Why"), nothing)
+        yield table(("Expectation", "Why"), nothing)
         yield "</details>"
 
 
@@ -80,7 +80,7 @@ def _expectations(results: Iterable[Result]) -> str:
     titles = ("Expectation", "Status", "Checked", "Violations", "Unknown")
     rows = [
         (
-            _code(result.name),
+            code(result.name),
             f"{_SIGNS[result.status]} {SAID[result.status]}",
             f"{checked(result):,}",
             f"{violated(result):,}",
@@ -88,7 +88,7 @@ def _expectations(results: Iterable[Result]) -> str:
         )
         for result in results
     ]
-    return _table(titles, rows)
+    return table(titles, rows)
 
 
 def _findings(findings: Sequence[Finding], counted: int, *, several: bool, evaluated: bool) -> str:
@@ -98,24 +98,25 @@ def _findings(findings: Sequence[Finding], counted: int, *, several: bool, evalu
     rows = [
         (
             *((_SEVERITIES[found.severity],) if evaluated else ()),
-            *((_code(found.cluster),) if several else ()),
-            _code(found.group_id),
+            *((code(found.cluster),) if several else ()),
+            code(found.group_id),
             "" if found.group_epoch is None else str(found.group_epoch),
-            _code(found.member_id),
-            _code(position(found) or None),
-            _code(found.message),
+            code(found.member_id),
+            code(position(found) or None),
+            code(found.message),
         )
         for found in shown
     ]
     rest = more(counted, shown)
-    return _table(titles, rows) + (f"\n\n{rest}" if rest else "")
+    return table(titles, rows) + (f"\n\n{rest}" if rest else "")
 
 
-def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; cells are Markdown."""
     return "\n".join(f"| {' | '.join(row)} |" for row in (titles, ("---",) * len(titles), *rows))
 
 
-def _code(text: str | None) -> str:
+def code(text: str | None) -> str:
     """Return one line of text as code for a table cell; an empty text for none."""
     if not text:
         return ""
@@ -129,7 +130,7 @@ def _code(text: str | None) -> str:
     return f"{fence}{padding}{shown.replace('|', chr(92) + '|')}{padding}{fence}"
 
 
-def _prose(text: str) -> str:
+def prose(text: str) -> str:
     """Return one line of text with Markdown's special characters escaped."""
     escaped = re.sub(r"[\\`*\[\]<>|&~$@]|(?<!\w)_|_(?!\w)", r"\\\g<0>", printable(text))
     return re.sub(r"^(\d*)([-+#=:.)])", r"\1\\\2", escaped)

@@ -1,0 +1,507 @@
+"""The move of a fleet to the consumer protocol: who can, who should first, who is half-way, and who cannot and why.
+
+`fleet` reads the tables once. `sections` is what people read, `as_json` what programs do; each line names its evidence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kip848_records.queries.questions import questions
+from kip848_records.replay.diagnosis.stays import normalised
+from kip848_records.replay.group.vocabulary import EAGER, UNKNOWN
+from kip848_records.replay.refusals import KNOWN_BUGS, LOADERS, loader
+from kip848_records.report.readiness import REASONS
+from kip848_records.report.sql import query
+from kip848_records.report.terminal import count_text, names_text, span_text, time_text
+from kip848_records.text import matches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from kip848_records.expectations.results import Result
+    from kip848_records.queries.tables import Row, Run, Tables
+
+ONLINE: Final = "online"
+REPLACED: Final = "replaced"
+MIXED: Final = "mixed"
+ONLY_CLASSIC: Final = "only_classic"
+VERDICTS: Final = {
+    ONLINE: "can move now, while its members run",
+    REPLACED: "Empty: the first member of the new protocol makes a new group, commits stay",
+    "after_stop": "can move once all members have stopped",
+    "streams_after_stop": "Kafka Streams: can move once all members have stopped, on brokers from 4.2.1 on",
+    "not_a_consumer": "no other protocol exists for it, as for Kafka Connect",
+    "unloadable": "no broker can load its record",
+    "unknown": "its last record is lost or unreadable",
+    MIXED: "half-way: members of both protocols",
+    ONLY_CLASSIC: "a consumer group in which all members use the classic protocol",
+}
+"""The verdicts about a group, in words."""
+_MOVABLE: Final = frozenset({ONLINE, REPLACED, MIXED, ONLY_CLASSIC})
+
+_CANARIES: Final = 10
+_SMALL: Final = 5
+_NAMED: Final = 3
+_NO_LIMIT_MS: Final = 2**31 - 1
+_SESSION_MS: Final = (45_000, 60_000)
+"""The session timeouts that brokers allow consumer groups by default, from and to."""
+_FIRST_WITH_ONLINE: Final = "4.0.0"
+_FIRST_WITH_STREAMS: Final = "4.2.1"
+
+CONDITIONS: Final = (
+    "group.consumer.migration.policy must allow upgrades: it does by default from 4.0 on; in 3.9 it is disabled",
+    "group.consumer.max.size must be at least size_needed, members + 1: the first new member joins beside the others",
+    "while a new or an Empty group is in its first join phase, the broker refuses a consumer member: it must retry",
+    "a client must know group.protocol=consumer: its version is not in the log",
+    (
+        "subscriptions by pattern: a classic client sends only the topics that it found, and the broker is to evaluate "
+        "the pattern with RE2/J, which has neither lookaround nor back-references. Ask the owners of such clients"
+    ),
+    "only the chosen assignor is in the log, not the others of partition.assignment.strategy",
+)
+"""What only brokers and clients know."""
+
+
+class Section(NamedTuple):
+    """A part of the answer for people. `rows`: in their order of importance; `right`: columns of numbers."""
+
+    title: str
+    columns: tuple[str, ...] = ()
+    rows: Sequence[tuple[Any, ...]] = ()
+    right: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Fleet(NamedTuple):
+    """What is known of the groups of a cluster: rows of questions and of the report's queries.
+
+    `groups`: of `ready_to_move`; `others`: the counts of groups of the new protocols. `release`: the release of the
+    brokers that was asked about, None: not asked. `loads`: the result of `loadable_by` for it.
+    """
+
+    run: Run
+    groups: Sequence[Row]
+    others: Sequence[Row]
+    reasons: Sequence[Row]
+    clients: Sequence[Row]
+    mixed: Sequence[Row]
+    downgrades: Sequence[Row]
+    compared: Sequence[Row]
+    notes: Sequence[str]
+    release: str | None = None
+    loads: Result | None = None
+
+    def of_verdict(self, *verdicts: str) -> list[Row]:
+        """Return the groups with one of these verdicts, those that would gain most first."""
+        return [row for row in self.groups if row.verdict in verdicts]
+
+    @property
+    def canaries(self) -> list[Row]:
+        """The groups to begin with: they can move now, and are small, eager and often rebalanced, so that they show most.
+
+        Those without static members and with an assignor that the broker has come before all others.
+        """
+        fit = [row for row in self.of_verdict(ONLINE) if row.kind == "consumer"]
+        return sorted(
+            fit,
+            key=lambda row: (
+                *(row.static_members > 0, row.assignor_note == "none", row.members > _SMALL, row.mode != EAGER),
+                *(-(row.rebalances_per_hour or 0), row.members, row.group_id),
+            ),
+        )[:_CANARIES]
+
+    @property
+    def gaining(self) -> list[Row]:
+        """The groups that would gain most, by the partitions that rebalances stop in an hour, without canaries."""
+        first = {row.group_id for row in self.canaries}
+        found = [row for row in self.of_verdict(ONLINE) if row.group_id not in first and stopped_per_hour(row)]
+        return sorted(found, key=lambda row: (-(stopped_per_hour(row) or 0), row.group_id))
+
+
+def fleet(tables: Tables, run: Run, release: str | None = None, loads: Result | None = None) -> Fleet:
+    """Return what is known of a cluster's move; `loads`: see `Fleet`."""
+    named = questions()
+    cluster = run.cluster
+    asked = named["ready_to_move"]
+    rows = {name: tables.rows(query(f"fleet_{name}"), cluster) for name in ("counts", "clients", "mixed", "downgrades")}
+    return Fleet(
+        run,
+        tables.rows(asked.sql, cluster),
+        rows["counts"],
+        tables.rows(named["migration_reasons"].sql, cluster),
+        rows["clients"],
+        rows["mixed"],
+        rows["downgrades"],
+        tables.rows(named["before_and_after"].sql, cluster),
+        asked.missing(run),
+        release,
+        loads,
+    )
+
+
+def refused_groups(found: Fleet, pattern: str) -> list[Row]:
+    """Return the groups whose ids match a pattern and that cannot be shown to be able to move."""
+    return [row for row in found.groups if matches(pattern, row.group_id) and row.verdict not in _MOVABLE]
+
+
+def stopped_per_hour(row: Row) -> float | None:
+    """Return how many partitions a group's rebalances stopped in an hour; None if the log does not show it."""
+    if not row.rebalances or row.partitions_stopped is None or row.rebalances_per_hour is None:
+        return None
+    return float(row.partitions_stopped) / row.rebalances * row.rebalances_per_hour  # type: ignore[no-any-return]
+
+
+def applications(found: Fleet) -> list[tuple[str, dict[str, Any]]]:
+    """Return the applications with classic members by name, those with most groups first.
+
+    The name is the client id without what changes from member to member; the group id, if the client id has it.
+    """
+    by_name: dict[str, dict[str, Any]] = defaultdict(
+        lambda: {"groups": set(), "members": 0, "hosts": set(), "verdicts": defaultdict(set)}
+    )
+    for row in found.clients:
+        is_named = row.client_id is not None and row.group_id not in row.client_id
+        app = by_name[str(normalised(row.client_id if is_named else row.group_id))]
+        app["groups"].add(row.group_id)
+        app["members"] += row.members
+        app["hosts"] |= {*(row.hosts or ())}
+        app["verdicts"][row.verdict].add(row.group_id)
+    return sorted(by_name.items(), key=lambda each: (-len(each[1]["groups"]), -each[1]["members"], each[0]))
+
+
+def sections(found: Fleet) -> Iterator[Section]:
+    """Yield the parts of the answer, what to decide first before what explains it."""
+    yield Section(headline(found), notes=tuple(_counts(found)))
+    if found.release is not None:
+        yield from _release(found)
+    yield from _running(found)
+    yield from _plan(found)
+    yield from _refused(found)
+    yield from _applications(found)
+    yield from _changes(found)
+    conditions = (*CONDITIONS, *found.notes)
+    yield Section("The log does not show", notes=conditions)
+
+
+def headline(found: Fleet) -> str:
+    """Return the whole in a sentence."""
+    counts = Counter(row.verdict for row in found.groups)
+    if not found.groups:
+        return "No group uses the classic protocol"
+    left = [row for row in found.groups if row.verdict not in {MIXED, ONLY_CLASSIC}]
+    can = counts[ONLINE] + counts[REPLACED]
+    parts = [f"{can:,} of {count_text(len(left), 'classic group')} can move now"] if left else []
+    half = counts[MIXED] + counts[ONLY_CLASSIC]
+    parts += [f"{count_text(half, 'group')} {'is' if half == 1 else 'are'} half-way"] if half else []
+    return ", ".join(parts)
+
+
+def _counts(found: Fleet) -> Iterator[str]:
+    of = Counter(row.verdict for row in found.groups)
+    members = Counter[str]()
+    for row in found.groups:
+        members[row.verdict] += row.members or 0
+    for verdict, words in VERDICTS.items():
+        if of[verdict]:
+            held = f", {count_text(members[verdict], 'member')}" if members[verdict] else ""
+            yield f"{count_text(of[verdict], 'group')}{held}: {words} ({verdict})"
+    half = of[MIXED] + of[ONLY_CLASSIC]
+    for row in found.others:
+        groups = row.groups - (half if row.group_type == "consumer" else 0)
+        came = f", {row.moved:,} of them from the classic protocol" if row.moved else ""
+        if groups:
+            yield f"{count_text(groups, f'{row.group_type} group')} without classic members{came}"
+
+
+def _release(found: Fleet) -> Iterator[Section]:
+    release, loads = found.release, found.loads
+    judged = loader(release or "")
+    if release is None or loads is None or judged is None:
+        return
+    place = LOADERS.index(judged)
+    notes = [] if judged == release else [f"judged as {judged}: {release} was not tried"]
+    if place < LOADERS.index(_FIRST_WITH_ONLINE):
+        notes.append("the migration policy is disabled there by default: no group moves before that is set")
+        notes.append("a group whose assignor adds data is converted there, and the data is lost (KAFKA-18134)")
+    if place < LOADERS.index(_FIRST_WITH_STREAMS):
+        notes.append("applications of Kafka Streams cannot move there: they take brokers from 4.2.1 on")
+    notes += [
+        f"{name}: {bug.rule}; {bug.consequence}. {bug.step}"
+        for name, bug in KNOWN_BUGS.items()
+        if judged in bug.has and not bug.ends_load
+    ]
+    rows = [(each.partition, each.offset, each.group_id, each.message) for each in (*loads.violations, *loads.unknown)]
+    title = f"Kafka {release} loads {loads.passed:,} of {count_text(_partitions(loads), 'partition')} for certain"
+    yield Section(title, ("partition", "offset", "group", "what"), rows, ("partition", "offset"), tuple(notes))
+
+
+def _partitions(loads: Result) -> int:
+    return loads.passed + loads.errors + loads.unknowns
+
+
+def _running(found: Fleet) -> Iterator[Section]:
+    if found.mixed:
+        rows = [
+            (
+                row.group_id,
+                f"{row.classic_members} classic, {row.consumer_members} consumer",
+                time_text(row.mixed_since_ms),
+                row.client_id,
+                row.client_host,
+                row.instance_id,
+                time_text(row.joined_ms),
+                row.member_id,
+            )
+            for row in found.mixed
+        ]
+        notes = [
+            "Restart these members with group.protocol=consumer",
+            "do not set the migration policy to disabled before: from Kafka 4.3 on it locks classic members out",
+        ]
+        last = [row.group_id for row in found.groups if row.has_last_consumer]
+        if last:
+            notes.append(f"{names_text(last, _NAMED)}: has one consumer member; if that leaves, the group goes back")
+        only = [row.group_id for row in found.of_verdict(ONLY_CLASSIC)]
+        if only:
+            notes.append(
+                f"{names_text(only, _NAMED)}: no member left uses the new protocol, and only one that joins changes it"
+            )
+        columns = ("group", "members", "mixed since", "client", "host", "instance", "member since", "member")
+        yield Section("Half-way: members that still use the classic protocol", columns, rows, notes=tuple(notes))
+    if found.downgrades:
+        changed = [
+            (
+                row.group_id,
+                time_text(row.at_ms),
+                row.converted,
+                "a classic member took the place of a static one"
+                if row.by_replacement
+                else "the last consumer member left",
+            )
+            for row in found.downgrades
+        ]
+        yield Section("Went back to the classic protocol", ("group", "at", "members", "because"), changed, ("members",))
+    if found.compared:
+        yield Section(
+            "Before and after",
+            ("group", "protocol", "observed", "rebalances", "per hour", "partitions stopped", "stop, median"),
+            [
+                (
+                    row.group_id,
+                    row.protocol,
+                    span_text(row.observed_ms),
+                    row.rebalances,
+                    row.rebalances_per_hour,
+                    row.partitions_stopped,
+                    "" if row.estimated_stop_p50_ms is None else f"≤ {span_text(row.estimated_stop_p50_ms)}",
+                )
+                for row in sorted(found.compared, key=lambda row: (row.group_id, row.from_at))
+            ],
+            ("observed", "rebalances", "per hour", "partitions stopped", "stop, median"),
+        )
+
+
+_GAIN: Final = ("group", "members", "mode", "rebalances/h", "stopped/h", "without an owner", "stop, p95", "troubles")
+
+
+def _mode(row: Row) -> str | None:
+    return None if row.mode == UNKNOWN else row.mode
+
+
+def _gain(row: Row) -> tuple[Any, ...]:
+    stopped = stopped_per_hour(row)
+    return (
+        row.group_id,
+        row.members,
+        _mode(row),
+        row.rebalances_per_hour,
+        None if stopped is None else f"{'≥ ' if row.is_minimum else ''}{stopped:,.1f}",
+        span_text(row.unowned_ms or None, is_minimum=True),
+        "" if row.stop_max_p95_ms is None else f"≤ {span_text(row.stop_max_p95_ms)}",
+        row.troubles,
+    )
+
+
+def _plan(found: Fleet) -> Iterator[Section]:
+    right = _GAIN[3:7]
+    if canaries := found.canaries:
+        note = (
+            f"They can move now. Groups of up to {_SMALL} members, without static ones, and with an assignor that the broker "
+            "has come first; of these the eager ones that rebalance most often"
+        )
+        yield Section("Begin with these", _GAIN, list(map(_gain, canaries)), ("members", *right), (note,))
+    if gaining := found.gaining:
+        note = "By the partitions that their rebalances stopped in an hour; without an owner: all partitions together"
+        yield Section("Then those that gain most", _GAIN, list(map(_gain, gaining)), ("members", *right), (note,))
+    planned = {row.group_id for row in (*canaries, *found.gaining)}
+    others = [row for row in found.of_verdict(ONLINE, REPLACED) if row.group_id not in planned]
+    if others:
+        verdicts = Counter(row.verdict for row in others)
+        words = [
+            f"{count_text(count, 'group')} {'online' if verdict == ONLINE else 'Empty'}"
+            for verdict, count in verdicts.items()
+        ]
+        rows = [(row.group_id, row.members, _mode(row), row.rebalances, row.verdict) for row in others]
+        columns = ("group", "members", "mode", "rebalances", "verdict")
+        yield Section(f"Then the others: {', '.join(words)}", columns, rows, ("members", "rebalances"))
+
+
+def _refused(found: Fleet) -> Iterator[Section]:
+    by_reason: dict[str, list[Row]] = defaultdict(list)
+    for row in found.reasons:
+        by_reason[row.reason].append(row)
+    rows = []
+    for reason, each in sorted(
+        by_reason.items(), key=lambda found: (-len({row.group_id for row in found[1]}), found[0])
+    ):
+        what, step = REASONS[reason]
+        groups = sorted({row.group_id for row in each})
+        details = Counter(row.detail for row in each if row.detail)
+        clients = sorted({f"{row.client_id} @ {row.client_host}" for row in each if row.member_id is not None})
+        detail = ", ".join(detail for detail, _ in details.most_common(_NAMED))
+        rows.append((reason, len(groups), names_text(groups, _NAMED), names_text(clients, _NAMED), what, detail, step))
+    if rows:
+        columns = ("reason", "groups", "such as", "clients", "because", "in the log", "what to do")
+        yield Section("Cannot move while their members run", columns, rows, ("groups",))
+    unread = [(row.group_id, row.state, VERDICTS["unknown"]) for row in found.of_verdict("unknown")]
+    if unread:
+        yield Section("Not known", ("group", "state", "why"), unread)
+
+
+def _applications(found: Fleet) -> Iterator[Section]:
+    rows = [
+        (
+            name,
+            len(app["groups"]),
+            app["members"],
+            ", ".join(f"{len(groups):,} {verdict}" for verdict, groups in sorted(app["verdicts"].items())),
+            names_text(sorted(map(str, app["hosts"])), _NAMED),
+        )
+        for name, app in applications(found)
+    ]
+    if rows:
+        columns = ("application", "groups", "members", "verdicts", "hosts")
+        yield Section("Applications that still use the classic protocol", columns, rows, ("groups", "members"))
+
+
+def _changes(found: Fleet) -> Iterator[Section]:
+    movable = [row for row in found.groups if row.kind == "consumer" and row.members]
+    sized = [row for row in movable if row.size_needed is not None]
+    least, most = _SESSION_MS
+    changes: list[tuple[str, Iterable[Row], str]] = [
+        (
+            "assignor range",
+            (row for row in movable if row.assignor_note == "range"),
+            "the broker's default is uniform: set group.remote.assignor=range where partitions of two topics must meet",
+        ),
+        (
+            "assignor of its own",
+            (row for row in movable if row.assignor_note == "none"),
+            "the broker's assignor takes its place, without a word: ask the owner",
+        ),
+        (
+            "sticky or round-robin assignor",
+            (row for row in movable if row.assignor_note == "uniform"),
+            "uniform is sticky too: nothing to do",
+        ),
+        (
+            "static members",
+            (row for row in movable if row.static_members),
+            "a new member with the instance id takes the old one's place: never run both for long",
+        ),
+        (
+            "session timeout",
+            (
+                row
+                for row in movable
+                if (row.session_timeout_ms or least) > most or (row.least_session_timeout_ms or least) < least
+            ),
+            "the broker's group.consumer.session.timeout.ms, 45 s by default, takes the place of session.timeout.ms",
+        ),
+        (
+            "max.poll.interval.ms of 2^31 - 1",
+            (row for row in movable if row.rebalance_timeout_ms == _NO_LIMIT_MS),
+            "members have this time to give up partitions: a stuck one is never removed, and blocks others",
+        ),
+        (
+            "a client that writes malformed bytes",
+            (row for row in movable if "KAFKA-20662" in (row.known_bugs or "")),
+            "it cannot join a consumer group: replace it before the group moves (KAFKA-20662)",
+        ),
+    ]
+    rows = []
+    for what, affected, step in changes:
+        groups = [row.group_id for row in affected]
+        if groups:
+            rows.append((what, len(groups), names_text(groups, _NAMED), step))
+    if rows:
+        largest = max(sized, key=lambda row: row.size_needed, default=None)
+        notes = (
+            () if largest is None else (f"The largest size_needed is {largest.size_needed:,}, of {largest.group_id}",)
+        )
+        columns = ("what", "groups", "such as", "after the move")
+        yield Section("What the move changes", columns, rows, ("groups",), notes)
+
+
+def as_json(found: Fleet) -> dict[str, Any]:
+    """Return all of it for programs: rows as objects, times as `datetime`."""
+    reasons: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in found.reasons:
+        reasons[row.group_id].append({key: value for key, value in row._asdict().items() if key != "group_id"})
+    groups = [
+        {
+            **row._asdict(),
+            "reasons": reasons[row.group_id],
+            "conditions": ["policy", "size_needed"] if row.verdict == ONLINE else [],
+            "stopped_per_hour": stopped_per_hour(row),
+        }
+        for row in found.groups
+    ]
+    return {
+        "cluster": found.run.cluster,
+        "captured_at": found.run.captured_at,
+        "verdicts": Counter(row.verdict for row in found.groups),
+        "new_protocols": [row._asdict() for row in found.others],
+        "plan": {
+            "canaries": [row.group_id for row in found.canaries],
+            "gain_most": [row.group_id for row in found.gaining],
+        },
+        "groups": groups,
+        "applications": [
+            {
+                "application": name,
+                "groups": sorted(app["groups"]),
+                "members": app["members"],
+                "hosts": sorted(map(str, app["hosts"])),
+                "verdicts": {verdict: len(groups) for verdict, groups in sorted(app["verdicts"].items())},
+            }
+            for name, app in applications(found)
+        ],
+        "classic_members_left": [row._asdict() for row in found.mixed],
+        "downgrades": [row._asdict() for row in found.downgrades],
+        "before_and_after": [row._asdict() for row in found.compared],
+        "release": None if found.loads is None else _loads_json(found),
+        "not_in_the_log": [*CONDITIONS, *found.notes],
+    }
+
+
+def _loads_json(found: Fleet) -> dict[str, Any]:
+    loads = found.loads
+    if loads is None:
+        return {}
+    rows = [("refused" if each.severity == "error" else "warning", each) for each in loads.violations]
+    rows += [("unknown", each) for each in loads.unknown]
+    return {
+        "release": found.release,
+        "judged_as": loader(found.release or ""),
+        "partitions_loaded": loads.passed,
+        "findings": [
+            {
+                "verdict": verdict,
+                **{name: getattr(each, name) for name in ("partition", "offset", "group_id", "member_id", "message")},
+            }
+            for verdict, each in rows
+        ],
+    }
