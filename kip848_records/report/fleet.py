@@ -99,7 +99,7 @@ class Fleet(NamedTuple):
 
     @property
     def canaries(self) -> list[Row]:
-        """The groups to begin with: they can move now, and are small, eager and often rebalanced, so that they show most.
+        """The groups to begin with: they can move now, and are small, eager and often rebalanced: they show most.
 
         Those without static members and with an assignor that the broker has come before all others.
         """
@@ -328,8 +328,8 @@ def _plan(found: Fleet) -> Iterator[Section]:
     right = _GAIN[3:7]
     if canaries := found.canaries:
         note = (
-            f"They can move now. Groups of up to {_SMALL} members, without static ones, and with an assignor that the broker "
-            "has come first; of these the eager ones that rebalance most often"
+            f"They can move now. Groups of up to {_SMALL} members, without static ones, and with an assignor that the "
+            "broker has come first; of these the eager ones that rebalance most often"
         )
         yield Section("Begin with these", _GAIN, list(map(_gain, canaries)), ("members", *right), (note,))
     if gaining := found.gaining:

@@ -13,6 +13,7 @@ from kip848_records.errors import InputError
 from kip848_records.expectations.files import Setting
 from kip848_records.expectations.loadable_by import loadable_by
 from kip848_records.queries.duck import DuckTables
+from kip848_records.queries.texts import completed
 from kip848_records.replay import refusals
 from tests.expectations.evaluated import evaluated
 from tests.expectations.logs import PASS, UNKNOWN, VIOLATION
@@ -119,6 +120,19 @@ def test_the_command_answers_as_the_coordinators_of_all_releases(tmp_path, capsy
                 compared += 1
     capsys.readouterr()
     assert compared > 1500
+    verdicts = "SELECT partition, group_id, verdict FROM migration_now"
+    found = DuckTables(out).rows(completed(verdicts), "default")
+    converted = {
+        (row.partition, row.group_id): row.verdict in {"online", "replaced"}
+        for row in found
+        if row.verdict not in {"mixed", "only_classic"}
+    }
+    answers = {(nth, group): can for nth, log in enumerate(logs) for group, can in log.get("converts", {}).items()}
+    both = answers.keys() & converted.keys()
+    wrong = {logs[nth]["name"] for nth, group in both if answers[nth, group] != converted[nth, group]}
+    # Kafka converts it in the moment before its members have an assignment.
+    assert wrong == {"convert-streams-application-not-synced"}
+    assert len(both) == len(answers)
 
 
 def test_the_command_refuses_what_is_no_release(capsys) -> None:

@@ -374,30 +374,6 @@ def test_question_migrations(ask_of):
     assert up[2] < up[5] <= down[2]
 
 
-def test_question_upgrades(tmp_path):
-    member = {"group_id": "go", "generation": 4, "client_id": "stock"}
-    refused = {"upgradable": False, "upgradable_reason": "malformed_subscription"}
-    made_tables.write(
-        tmp_path,
-        "c",
-        audit_runs=[{"run": 1}],
-        group_state=[
-            {"group_id": "java", "group_type": "classic", "generation": 4, "upgradable": True},
-            {"group_id": "go", "group_type": "classic", "generation": 4, **refused},
-            {"group_id": "new", "group_type": "consumer"},
-        ],
-        classic_member=[
-            member | {"member_id": "m1", "subscription_error": "version 1 ends before ownedPartitions"},
-            member | {"member_id": "m2", "client_id": "other"},
-        ],
-    )
-    answer = DuckTables(str(tmp_path)).arrow(QUESTIONS["upgrades"], "c").to_pylist()
-    assert [(row["group_id"], row["upgradable_reason"], row["clients"]) for row in answer] == [
-        ("go", "malformed_subscription", ["stock"]),
-        ("java", None, None),
-    ]
-
-
 def test_question_before_and_after(ask_of):
     found = [row for row in ask_of("before_and_after", "group-kinds") if row[0] == "mig"]
     assert [(row[1], row[4], row[6]) for row in found] == [("classic", 1, 3), ("consumer", 6, 12), ("classic", 1, 4)]
@@ -536,3 +512,21 @@ def test_question_simple_groups(tmp_path):
     made_tables.write(tmp_path, "c", audit_runs=[run], group_state=states, latest_state=commits)
     found = DuckTables(str(tmp_path)).rows(QUESTIONS["simple_groups"], "c")
     assert [(row.group_id, row.committed) for row in found] == [("a", 2), ("b", None)]
+
+
+def test_question_ready_to_move(ask_of):
+    found = {row[0]: (row[3], row[6]) for row in ask_of("ready_to_move", "group-kinds")}
+    assert found == dict.fromkeys(("coop", "eager", "mig", "static"), ("online", 3))
+    found = {row[0]: (row[1], row[3]) for row in ask_of("ready_to_move", "connect")}
+    assert found["connect-cluster"] == ("connect", "not_a_consumer")
+    assert found["connect-sink1"][1] == "replaced"
+
+
+def test_question_migration_reasons(ask_of):
+    found = {row[0]: row[1:] for row in ask_of("migration_reasons", "connect")}
+    assert found["connect-cluster"] == ("protocol_type", None, None, None, "connect")
+
+
+def test_question_still_classic(ask_of):
+    groups = [group for row in ask_of("still_classic", "group-kinds") for group in row[4]]
+    assert sorted(set(groups)) == ["coop", "eager", "mig", "static"]

@@ -1,0 +1,233 @@
+"""What `kip848 migration` says of a fleet: the plan, the reasons, who is half-way; as text, Markdown and JSON."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from kip848_records.cli import main
+from kip848_records.queries.duck import DuckTables
+from kip848_records.report.fleet import applications, as_json, fleet, sections
+from kip848_records.report.terminal import plain_text
+from tests.report.fleets import AT, Fleet, large
+
+
+@pytest.fixture
+def found(tmp_path):
+    """Write a made fleet, and return what is known of it."""
+
+    def found(made, **run):
+        made.write(tmp_path, **run)
+        tables = DuckTables(str(tmp_path))
+        return fleet(tables, *tables.chosen_runs("c"))
+
+    return found
+
+
+@pytest.fixture
+def printed(tmp_path, capsys):
+    """Run the command over a made fleet; return its exit code, stdout and stderr."""
+
+    def printed(made, *options):
+        made.write(tmp_path)
+        code = main(["migration", str(tmp_path), "--quiet", *options])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return printed
+
+
+def section(fleet, title):
+    return next(each for each in sections(fleet) if each.title.startswith(title))
+
+
+@pytest.mark.parametrize(
+    ("columns", "verdict", "kind"),
+    [
+        ({}, "online", "consumer"),
+        ({"members": 0, "protocol": None, "protocol_type": None}, "replaced", "consumer"),
+        ({"reason": "malformed_subscription"}, "after_stop", "consumer"),
+        ({"reason": "assignor_user_data"}, "after_stop", "consumer"),
+        ({"reason": "streams_application", "protocol": "stream"}, "streams_after_stop", "streams_application"),
+        ({"reason": "protocol_type", "protocol_type": "connect"}, "not_a_consumer", "connect"),
+        ({"reason": "protocol_type", "protocol_type": "sr"}, "not_a_consumer", "other"),
+        ({"reason": "duplicate_instance, malformed_subscription"}, "unloadable", "consumer"),
+        ({"reason": "duplicate_member"}, "unloadable", "consumer"),
+    ],
+)
+def test_the_verdict_about_a_classic_group(found, columns, verdict, kind) -> None:
+    made = Fleet()
+    made.classic("g", **columns)
+    ((group,),) = [found(made).groups]
+    assert (group.verdict, group.kind) == (verdict, kind)
+    assert group.size_needed == (3 if verdict == "online" else None)
+
+
+def test_a_group_whose_record_is_lost_is_unknown(found) -> None:
+    made = Fleet()
+    made.classic("g")
+    made.rows["group_state"][0] |= {"upgradable": None}
+    ((group,),) = [found(made).groups]
+    assert group.verdict == "unknown"
+
+
+def test_an_application_of_streams_that_is_empty_is_still_one(found) -> None:
+    made = Fleet()
+    made.classic("g", 0, protocol="stream")
+    ((group,),) = [found(made).groups]
+    assert (group.kind, group.verdict) == ("streams_application", "replaced")
+
+
+def test_each_reason_names_the_member_and_its_client(found) -> None:
+    made = Fleet()
+    made.classic("go", reason="malformed_subscription", subscription_error="version 1 ends before ownedPartitions")
+    made.rows["classic_member"][0]["subscription_error"] = None
+    fleet = found(made)
+    assert [(each.reason, each.member_id, each.client_id, each.client_host) for each in fleet.reasons] == [
+        ("malformed_subscription", "go-1", "go-app-1", "/192.0.2.1")
+    ]
+    ((reason, groups, names, clients, *_),) = section(fleet, "Cannot move").rows
+    assert (reason, groups, names, clients) == ("malformed_subscription", 1, "go", "go-app-1 @ /192.0.2.1")
+    assert section(fleet, "What the move changes").rows[-1][0] == "a client that writes malformed bytes"
+
+
+def test_who_is_left_in_a_group_that_is_half_way(found) -> None:
+    made = Fleet()
+    made.mixed("half", 1, {"client_id": "old", "client_host": "/192.0.2.9", "instance_id": "i1"})
+    made.rows["group_migration"] = [
+        {"group_id": "half", "direction": "upgrade", "from_type": "classic", "at": AT - timedelta(hours=3)}
+    ]
+    made.mixed("stuck", 0, {"client_id": "older"})
+    made.mixed("moved", 2)
+    fleet = found(made)
+    assert [(row.group_id, row.verdict, row.client_id) for row in fleet.mixed] == [
+        ("stuck", "only_classic", "older"),
+        ("half", "mixed", "old"),
+    ]
+    left = section(fleet, "Half-way")
+    assert left.rows[1][:6] == ("half", "1 classic, 1 consumer", "2026-03-01 09:00:00 UTC", "old", "/192.0.2.9", "i1")
+    assert any(note.startswith("half: has one consumer member") for note in left.notes)
+    assert any(note.startswith("stuck: no member left") for note in left.notes)
+
+
+@pytest.mark.parametrize(
+    ("how", "because"),
+    [("downgraded", "the last consumer member left"), ("replaced", "a classic member took the place of a static one")],
+)
+def test_why_a_group_went_back(found, how, because) -> None:
+    made = Fleet()
+    made.classic("back", 1)
+    made.rows["membership"][0] |= {"joined_offset": 9, "joined_how": how}
+    change = {"group_id": "back", "direction": "downgrade", "from_type": "consumer", "offset": 9, "at": AT}
+    made.rows["group_migration"] = [change | {"converted": 1}]
+    assert section(found(made), "Went back").rows == [("back", "2026-03-01 12:00:00 UTC", 1, because)]
+
+
+def test_applications_are_named_without_what_changes_from_member_to_member(found) -> None:
+    made = Fleet()
+    made.classic("orders", client_id="billing-2f1c9a4e-7c1d-4a53-9d0e-3c5b2f7a9e11")
+    made.classic("refunds", client_id="billing-0a9b8c7d-7c1d-4a53-9d0e-3c5b2f7a9e12")
+    made.classic("audit-7", client_id="consumer-audit-7-1")
+    names = {name: sorted(app["groups"]) for name, app in applications(found(made))}
+    assert names == {"billing-*": ["orders", "refunds"], "audit-*": ["audit-7"]}
+
+
+def test_what_the_move_changes(found) -> None:
+    made = Fleet()
+    made.classic("never", rebalance_timeout_ms=2**31 - 1, session_timeout_ms=45_000)
+    made.classic("short", session_timeout_ms=10_000, protocol="mine")
+    made.classic("usual", session_timeout_ms=60_000, protocol="sticky", rebalance_timeout_ms=300_000)
+    rows = {row[0]: row[2] for row in section(found(made), "What the move changes").rows}
+    assert rows == {
+        "assignor range": "never",
+        "assignor of its own": "short",
+        "sticky or round-robin assignor": "usual",
+        "session timeout": "short",
+        "max.poll.interval.ms of 2^31 - 1": "never",
+    }
+
+
+def test_a_fleet_of_2000_groups_names_the_ten_to_begin_with_and_all_that_cannot_move(found) -> None:
+    made, truth = large()
+    fleet = found(made)
+    assert {row.group_id for row in fleet.canaries} == truth["canaries"]
+    by_reason = {row[0]: row[1] for row in section(fleet, "Cannot move").rows}
+    assert by_reason == {
+        "malformed_subscription": len(truth["malformed"]),
+        "streams_application": len(truth["streams"]),
+        "assignor_user_data": len(truth["streams"]),
+        "protocol_type": len(truth["connect"]),
+    }
+    assert fleet.gaining[0].group_id.startswith(("own-", "static-"))
+    assert not {row.group_id for row in fleet.gaining} & truth["malformed"]
+    assert len(fleet.groups) == 2000
+
+
+def test_json_has_every_group_with_its_reasons(found) -> None:
+    made = Fleet()
+    made.classic("go", reason="malformed_subscription", subscription_error="cut")
+    made.classic("java", rebalances=20)
+    answer = json.loads(json.dumps(as_json(found(made)), default=plain_text))
+    groups = {each["group_id"]: each for each in answer["groups"]}
+    assert [each["client_id"] for each in groups["go"]["reasons"]] == ["go-app-0", "go-app-1"]
+    assert (groups["java"]["reasons"], groups["java"]["stopped_per_hour"]) == ([], 12.0)
+    assert groups["java"]["conditions"] == ["policy", "size_needed"]
+    assert answer["plan"] == {"canaries": ["java"], "gain_most": []}
+    assert answer["verdicts"] == {"online": 1, "after_stop": 1}
+
+
+def test_the_command_prints_the_plan_in_each_form(printed) -> None:
+    made = Fleet()
+    made.classic("java", rebalances=20)
+    made.classic("go|<b>", reason="malformed_subscription", subscription_error="cut")
+    code, out, _ = printed(made)
+    assert code == 0
+    assert "1 of 2 classic groups can move now" in out
+    assert "Begin with these" in out
+
+
+def test_markdown_writes_ids_as_code(printed) -> None:
+    made = Fleet()
+    made.classic("go|<b>", reason="malformed_subscription", subscription_error="cut")
+    code, out, _ = printed(made, "--markdown")
+    assert code == 0
+    assert "`go\\|<b>`" in out
+    assert "### Cannot move while their members run" in out
+
+
+@pytest.mark.parametrize(
+    ("pattern", "code", "said"),
+    [
+        ("java*", 0, ""),
+        ("ha?f", 0, ""),
+        ("*", 1, "go cannot move now: after_stop: malformed_subscription\n"),
+    ],
+)
+def test_a_pipeline_can_require_that_groups_can_move(printed, pattern, code, said) -> None:
+    made = Fleet()
+    made.classic("java-1")
+    made.classic("go", reason="malformed_subscription", subscription_error="cut")
+    made.mixed("half", 1, {"client_id": "old"})
+    found, _, err = printed(made, "--require-upgradable", pattern)
+    assert (found, err) == (code, said)
+
+
+def test_a_pattern_that_matches_no_group_is_an_error(printed) -> None:
+    made = Fleet()
+    made.classic("java")
+    code, out, err = printed(made, "--require-upgradable", "jawa*")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: --require-upgradable jawa* matches no group\n")
+
+
+def test_a_release_says_what_it_loads_and_lacks(printed) -> None:
+    made = Fleet()
+    made.classic("app", protocol="stream", reason="streams_application")
+    made.rows["refused_record"] = [
+        {"group_id": "app", "offset": 7, "record_type": 17, "seen": "no", "refused_by": ["4.1.1"], "is_proven": True}
+    ]
+    code, out, _ = printed(made, "--release", "4.1.1", "--json")
+    answer = json.loads(out)["release"]
+    assert code == 0
+    assert (answer["judged_as"], answer["partitions_loaded"]) == ("4.1.1", 0)
+    assert [(each["verdict"], each["offset"]) for each in answer["findings"]] == [("refused", 7)]
