@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,8 @@ from kip848_records.spark.interrupts import raise_interrupts
 from kip848_records.spark.setup_errors import SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from argparse import Namespace
+    from collections.abc import Iterator, Sequence
 
 __all__ = ["INTERRUPTED", "main"]
 
@@ -47,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.getLogger().addHandler(_SILENT)
     code: int = 0
     try:
-        with raise_interrupts(), until_nobody_reads():
+        with raise_interrupts(), until_nobody_reads(), _closed_brokers(arguments):
             code = arguments.run(arguments)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -59,6 +61,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         print_error(failure)
         return failure.exit_code
     return code
+
+
+@contextmanager
+def _closed_brokers(arguments: Namespace) -> Iterator[None]:
+    """Close the client of a live topic that a command has opened (`before_spark.check_topics`)."""
+    arguments.brokers = None
+    try:
+        yield
+    finally:
+        if arguments.brokers is not None:
+            arguments.brokers.close()
 
 
 def _failure(error: Exception) -> Kip848Error:

@@ -215,6 +215,7 @@ def audit_options(arguments: argparse.Namespace, out: str, cluster: str) -> Audi
         limits=_limits(arguments.config),
         offsets_retention_ms=arguments.offsets_retention,
         end_offsets=read_end_offsets(arguments.end_offsets) if arguments.end_offsets else (),
+        brokers=arguments.brokers,
     )
 
 

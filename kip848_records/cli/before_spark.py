@@ -71,15 +71,16 @@ def _reads_commits(arguments: Namespace) -> bool:
 def check_topics(arguments: Namespace) -> None:
     """Raise InputError if a live topic cannot be read: the last check, as its broker may take seconds to answer.
 
-    It asks the cluster before an engine starts: Spark takes half a minute until it says the same.
+    It asks the cluster before an engine starts: Spark takes half a minute until it says the same. The command goes on
+    with the same client, `arguments.brokers`, so that it connects and logs in once to each broker.
     """
     topics = [source for source in arguments.sources if is_topic(source)]
     for topic in topics:
         choose(arguments.engine, Work((), None, lambda: 0, topic))
         from kip848_records.sources.topic.client import Brokers
 
-        with Brokers.of(open_topic(topic, arguments.kafka_config)) as brokers:
-            brokers.check_readable()
+        arguments.brokers = Brokers.of(open_topic(topic, arguments.kafka_config))
+        arguments.brokers.check_readable()
 
 
 def check_outputs(outputs: Mapping[str, str | None], sources: Sequence[str] = ()) -> None:

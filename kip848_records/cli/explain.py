@@ -10,7 +10,7 @@ from kip848_records.cli.before_spark import is_nothing
 from kip848_records.cli.output import print_note, print_parts
 from kip848_records.cli.progress import shown_progress
 from kip848_records.errors import InputError, Kip848Error
-from kip848_records.sources.topic.address import is_topic, open_topic
+from kip848_records.sources.topic.address import is_topic
 from kip848_records.specs.log_columns import TOPIC
 from kip848_records.tables.errors import NoGroupError
 from kip848_records.tables.location import groups_command, is_of_sources, place_arguments
@@ -74,18 +74,14 @@ def _run(arguments: Namespace) -> int:
 
 def _print_reported_state(arguments: Namespace, group: str) -> None:
     """Print the state that the coordinator reports; if it cannot be asked, the answer of the log stands."""
-    urls = [source for source in arguments.sources if is_topic(source)]
-    if not urls or arguments.no_describe:
+    brokers = arguments.brokers
+    # The brokers of a topic of copied records have other groups.
+    if brokers is None or arguments.no_describe or brokers.topic.name != TOPIC:
         return
     from kip848_records.report.group_now import reported_state
-    from kip848_records.sources.topic.client import Brokers
 
-    topic = open_topic(urls[0], arguments.kafka_config)
-    if topic.name != TOPIC:  # a topic of copied records: these brokers have other groups
-        return
     try:
-        with Brokers.of(topic) as brokers:
-            print_parts(reported_state(brokers.group_now(group)))
+        print_parts(reported_state(brokers.group_now(group)))
     except Kip848Error as error:
         print_note(f"the brokers could not say how the group is now: {error.message}")
 

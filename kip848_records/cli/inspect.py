@@ -197,15 +197,13 @@ def _log(engine: Engine, arguments: Namespace, partition_of: str | None) -> Iter
             yield read_copies(engine, arguments.sources, arguments.format), None
         return
     from kip848_records.pipeline.live import live_log
-    from kip848_records.sources.topic.address import open_topic
-    from kip848_records.sources.topic.client import READ_UNCOMMITTED, Brokers
+    from kip848_records.sources.topic.client import READ_UNCOMMITTED
 
     # Aborted commits are shown too, because the rows of a dump include them.
-    with Brokers.of(open_topic(source, arguments.kafka_config)) as brokers:
-        live = live_log(engine, brokers, READ_UNCOMMITTED, partition_of)
-        ends = live.ends()
-        with live.reading():
-            yield live.read(ends.offsets), ends.only_one_of
+    live = live_log(engine, arguments.brokers, READ_UNCOMMITTED, partition_of)
+    ends = live.ends()
+    with live.reading():
+        yield live.read(ends.offsets), ends.only_one_of
 
 
 def _dialect(engine: Engine, name: str, log: Relation) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kip848_records.protocol.messages import KAFKA
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from kip848_records.log.runs import EndOffset, PartitionRead
     from kip848_records.replay.inputs import ChangedLimit
+    from kip848_records.sources.topic.client import Brokers
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class AuditOptions:
     an offset after its last commit; None: what the broker of a live topic says. `end_offsets`: where the topics of the
     groups ended, from `end_offsets.read_end_offsets`; they need `offset_commits`. A live topic asks for them itself.
     `partition_of`: the id of a group. A run over a live topic then reads only the partition that holds this group,
-    which is enough for a question about it.
+    which is enough for a question about it. `brokers`: a client of the live topic that the caller has, and closes.
     """
 
     sources: tuple[str, ...]
@@ -51,6 +52,7 @@ class AuditOptions:
     offsets_retention_ms: int | None = None
     end_offsets: tuple[EndOffset, ...] = ()
     partition_of: str | None = None
+    brokers: Brokers | None = field(default=None, compare=False, repr=False)
 
     @property
     def work_folder(self) -> str:

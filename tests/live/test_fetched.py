@@ -78,7 +78,8 @@ def test_a_second_run_reads_only_what_is_new(broker, url, tmp_path, monkeypatch)
     assert sum(second.records.values()) == 1
 
 
-def test_a_run_connects_once_to_each_broker(url, tmp_path, monkeypatch):
+@pytest.mark.parametrize("command", ["run_audit", "audit", "explain", "inspect"])
+def test_a_command_connects_once_to_each_broker(url, tmp_path, monkeypatch, command):
     places = []
     connect = client._Connection.__init__
 
@@ -87,7 +88,12 @@ def test_a_run_connects_once_to_each_broker(url, tmp_path, monkeypatch):
         connect(self, place, *more)
 
     monkeypatch.setattr(client._Connection, "__init__", counted)
-    audit(url, tmp_path, offset_commits=True)
+    if command == "run_audit":
+        audit(url, tmp_path, offset_commits=True)
+    else:
+        assert (
+            main([command, url, *(["--out", str(tmp_path)] if command == "audit" else ["--group", "consumer-0"])]) == 0
+        )
     assert len(places) == len({*places}) == 1
 
 
