@@ -57,6 +57,8 @@ def write(out: Path, cluster: str, **tables: Rows) -> None:
             "partition_content": (),
             "regex_resolution": (),
             "latest_state": (),
+            "refused_record": (),
+            "consumption_stop": (),
         } | tables  # summary, explain and page read them
     for name, rows in _captured(_derived({name: list(rows) for name, rows in tables.items()})).items():
         made = pa.Table.from_pylist([{**_empty(name), **row, "cluster": cluster} for row in rows], TABLES[name].schema)

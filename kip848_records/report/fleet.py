@@ -16,6 +16,7 @@ from kip848_records.report.readiness import REASONS
 from kip848_records.report.sql import query
 from kip848_records.report.terminal import count_text, names_text, span_text, time_text
 from kip848_records.text import matches
+from kip848_records.times import utc_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -85,13 +86,18 @@ class Fleet(NamedTuple):
     groups: Sequence[Row]
     others: Sequence[Row]
     reasons: Sequence[Row]
-    clients: Sequence[Row]
-    mixed: Sequence[Row]
+    members: Sequence[Row]
     downgrades: Sequence[Row]
     compared: Sequence[Row]
     notes: Sequence[str]
     release: str | None = None
     loads: Result | None = None
+
+    @property
+    def left(self) -> list[tuple[Row, Row]]:
+        """Return the members of the classic protocol in groups that are half-way, each behind the row of its group."""
+        half = {(row.partition, row.group_id): row for row in self.of_verdict(MIXED, ONLY_CLASSIC)}
+        return [(half[key], row) for row in self.members if (key := (row.partition, row.group_id)) in half]
 
     def of_verdict(self, *verdicts: str) -> list[Row]:
         """Return the groups with one of these verdicts, those that would gain most first."""
@@ -125,14 +131,13 @@ def fleet(tables: Tables, run: Run, release: str | None = None, loads: Result | 
     named = questions()
     cluster = run.cluster
     asked = named["ready_to_move"]
-    rows = {name: tables.rows(query(f"fleet_{name}"), cluster) for name in ("counts", "clients", "mixed", "downgrades")}
+    rows = {name: tables.rows(query(f"fleet_{name}"), cluster) for name in ("counts", "members", "downgrades")}
     return Fleet(
         run,
         tables.rows(asked.sql, cluster),
         rows["counts"],
         tables.rows(named["migration_reasons"].sql, cluster),
-        rows["clients"],
-        rows["mixed"],
+        rows["members"],
         rows["downgrades"],
         tables.rows(named["before_and_after"].sql, cluster),
         asked.missing(run),
@@ -161,19 +166,20 @@ def applications(found: Fleet) -> list[tuple[str, dict[str, Any]]]:
     by_name: dict[str, dict[str, Any]] = defaultdict(
         lambda: {"groups": set(), "members": 0, "hosts": set(), "verdicts": defaultdict(set)}
     )
-    for row in found.clients:
+    verdicts = {(row.partition, row.group_id): row.verdict for row in found.groups}
+    for row in found.members:
         is_named = row.client_id is not None and row.group_id not in row.client_id
         app = by_name[str(normalised(row.client_id if is_named else row.group_id))]
         app["groups"].add(row.group_id)
-        app["members"] += row.members
-        app["hosts"] |= {*(row.hosts or ())}
-        app["verdicts"][row.verdict].add(row.group_id)
+        app["members"] += 1
+        app["hosts"].add(row.client_host)
+        app["verdicts"][verdicts[row.partition, row.group_id]].add(row.group_id)
     return sorted(by_name.items(), key=lambda each: (-len(each[1]["groups"]), -each[1]["members"], each[0]))
 
 
 def sections(found: Fleet) -> Iterator[Section]:
     """Yield the parts of the answer, what to decide first before what explains it."""
-    yield Section(headline(found), notes=tuple(_counts(found)))
+    yield Section(headline(found), notes=tuple(verdict_lines(found)))
     if found.release is not None:
         yield from _release(found)
     yield from _running(found)
@@ -198,7 +204,8 @@ def headline(found: Fleet) -> str:
     return ", ".join(parts)
 
 
-def _counts(found: Fleet) -> Iterator[str]:
+def verdict_lines(found: Fleet) -> Iterator[str]:
+    """Yield how many groups have each verdict, and how many use the new protocols."""
     of = Counter(row.verdict for row in found.groups)
     members = Counter[str]()
     for row in found.groups:
@@ -242,19 +249,19 @@ def _partitions(loads: Result) -> int:
 
 
 def _running(found: Fleet) -> Iterator[Section]:
-    if found.mixed:
+    if found.left:
         rows = [
             (
                 row.group_id,
-                f"{row.classic_members} classic, {row.consumer_members} consumer",
-                time_text(row.mixed_since_ms),
+                f"{group.classic_members} classic, {group.consumer_members} consumer",
+                "" if group.mixed_since is None else utc_text(group.mixed_since),
                 row.client_id,
                 row.client_host,
                 row.instance_id,
                 time_text(row.joined_ms),
                 row.member_id,
             )
-            for row in found.mixed
+            for group, row in found.left
         ]
         notes = [
             "Restart these members with group.protocol=consumer",
@@ -479,7 +486,7 @@ def as_json(found: Fleet) -> dict[str, Any]:
             }
             for name, app in applications(found)
         ],
-        "classic_members_left": [row._asdict() for row in found.mixed],
+        "classic_members_left": [row._asdict() for _, row in found.left],
         "downgrades": [row._asdict() for row in found.downgrades],
         "before_and_after": [row._asdict() for row in found.compared],
         "release": None if found.loads is None else _loads_json(found),

@@ -56,6 +56,7 @@ class Fleet:
             self.rows["rebalance"].append(
                 {"group_id": group_id, "group_type": "classic", "outcome": "converged", "started_empty": False}
                 | {"began_offset": nth, "partitions_stopped": 6, "history": "observed", "members": members}
+                | {"began_at": AT - timedelta(minutes=nth), "duration_ms": 1000}
             )
 
     def mixed(self, group_id: str, consumers: int, *classic: dict[str, Any]) -> None:

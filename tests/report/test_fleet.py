@@ -8,7 +8,10 @@ import pytest
 from kip848_records.cli import main
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.fleet import applications, as_json, fleet, sections
+from kip848_records.report.page.contents import contents
+from kip848_records.report.page.page import page
 from kip848_records.report.terminal import plain_text
+from kip848_records.tables.registry import TABLES
 from tests.report.fleets import AT, Fleet, large
 
 
@@ -100,12 +103,12 @@ def test_who_is_left_in_a_group_that_is_half_way(found) -> None:
     made.mixed("stuck", 0, {"client_id": "older"})
     made.mixed("moved", 2)
     fleet = found(made)
-    assert [(row.group_id, row.verdict, row.client_id) for row in fleet.mixed] == [
-        ("stuck", "only_classic", "older"),
+    assert [(row.group_id, group.verdict, row.client_id) for group, row in fleet.left] == [
         ("half", "mixed", "old"),
+        ("stuck", "only_classic", "older"),
     ]
     left = section(fleet, "Half-way")
-    assert left.rows[1][:6] == ("half", "1 classic, 1 consumer", "2026-03-01 09:00:00 UTC", "old", "/192.0.2.9", "i1")
+    assert left.rows[0][:6] == ("half", "1 classic, 1 consumer", "2026-03-01 09:00:00 UTC", "old", "/192.0.2.9", "i1")
     assert any(note.startswith("half: has one consumer member") for note in left.notes)
     assert any(note.startswith("stuck: no member left") for note in left.notes)
 
@@ -231,3 +234,23 @@ def test_a_release_says_what_it_loads_and_lacks(printed) -> None:
     assert code == 0
     assert (answer["judged_as"], answer["partitions_loaded"]) == ("4.1.1", 0)
     assert [(each["verdict"], each["offset"]) for each in answer["findings"]] == [("refused", 7)]
+
+
+def test_the_page_names_the_groups_to_begin_with(tmp_path) -> None:
+    made = Fleet()
+    made.classic("java", rebalances=20)
+    made.classic("go", reason="malformed_subscription", subscription_error="cut")
+    made.rows = dict.fromkeys(TABLES.keys() - {"log", "audit_runs"}, ()) | made.rows
+    made.write(tmp_path)
+    html = page(contents(DuckTables(str(tmp_path)))).html
+    section = html[html.index("Move to the consumer protocol: 1 of 2 classic groups can move now") :]
+    assert section.index(">java<") < section.index("kip848 migration")
+    assert ">go<" not in section[: section.index("kip848 migration")]
+
+
+def test_the_page_of_groups_of_the_new_protocols_has_no_such_section(tmp_path) -> None:
+    made = Fleet()
+    made.mixed("moved", 2)
+    made.rows = dict.fromkeys(TABLES.keys() - {"log", "audit_runs"}, ()) | made.rows
+    made.write(tmp_path)
+    assert "Move to the consumer protocol" not in page(contents(DuckTables(str(tmp_path)))).html

@@ -15,6 +15,7 @@ from kip848_records.queries.wording import member_state_text
 from kip848_records.report.advice import PATTERNS, WORKER_DELAY, no_evidence
 from kip848_records.report.blockers import GroupIncarnation, blocked_groups
 from kip848_records.report.diagnosis import pattern_text
+from kip848_records.report.fleet import fleet
 from kip848_records.report.headline import SINCE, since_text
 from kip848_records.report.page.alike import SILENT
 from kip848_records.report.page.sections import SECTIONS, relations, sections_with_rows
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from kip848_records.queries.tables import Run, Tables
     from kip848_records.report.blockers import Blocked
     from kip848_records.report.changes import Changes
+    from kip848_records.report.fleet import Fleet
 
 GROUPS_LISTED: Final = 20_000
 """How many groups of each cluster the page lists."""
@@ -60,6 +62,7 @@ class Contents:
     `all_consumed`: by cluster without such rows, what that says: how many partitions were looked at, or why none.
     `has_commits`: the clusters of which offset commits were decoded.
     `begun`: rows of `begun.sql`, spans of `step_s` seconds. `news`: lines about what changed since the run before.
+    `moves`: of clusters with groups of the classic protocol, what is known of their move to the consumer protocol.
     """
 
     location: str
@@ -78,6 +81,7 @@ class Contents:
     only: str | None = None
     files: Mapping[str, str | None] = field(default_factory=dict)
     news: Sequence[str] = ()
+    moves: Mapping[str, Fleet] = field(default_factory=dict)
 
 
 def contents(
@@ -116,6 +120,7 @@ def contents(
         has_commits=[run.cluster for run in runs if run.offset_commits],
         begun=_begun(tables, captured, step),
         step_s=step,
+        moves={run.cluster: move for run in runs if (move := fleet(tables, run)).groups},
         verdict=verdict,
         only=cluster,
         files=files or {},

@@ -20,6 +20,7 @@ from kip848_records.kinds import KINDS
 from kip848_records.machine.paths import URI
 from kip848_records.queries.wording import HEALTH, LOSSES, causes_of, causes_text, member_states
 from kip848_records.report import words
+from kip848_records.report.fleet import headline, stopped_per_hour, verdict_lines
 from kip848_records.report.migration import COMPARISON_LIMIT
 from kip848_records.report.page.alike import SILENT, alike
 from kip848_records.report.page.phrases import (
@@ -39,6 +40,7 @@ from kip848_records.text import printable, ranges_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from kip848_records.report.fleet import Fleet
     from kip848_records.report.page.alike import Alike
     from kip848_records.report.page.contents import Contents, Fields
 
@@ -127,6 +129,7 @@ def _overview(contents: Contents) -> dict[str, Any]:
         "not_consumed": [_silent(row) for row in contents.not_consumed[:_SHOWN]],
         "all_consumed": contents.all_consumed,
         "silent": int(sum({row["cluster"]: row["total"] for row in contents.not_consumed}.values())),
+        "moves": [_move(cluster, each) for cluster, each in contents.moves.items()],
         "storms": _most(contents.groups, lambda group: group["peak_per_hour"] if group["peak_per_hour"] > 1 else 0),
         "idle": _most(contents.groups, lambda group: group["idle_ms"]),
         "verdict": verdict,
@@ -189,6 +192,12 @@ def _silent(row: Fields) -> Fields:
     committed = "nothing" if least is None else f"{least:,}" if least == most else f"{least:,} to {most:,}"
     places = ranges_text(map(int, row["numbers"].split()))
     return row | {"because": not_consumed_text(row), "places": places, "committed": committed}
+
+
+def _move(cluster: str, found: Fleet) -> Fields:
+    """Return what the page says of a cluster's move: the whole, and the groups to begin with."""
+    first = [row._asdict() | {"stopped": stopped_per_hour(row)} for row in found.canaries]
+    return {"cluster": cluster, "headline": headline(found), "counts": verdict_lines(found), "first": first}
 
 
 def _most(groups: Sequence[Fields], value: Callable[[Fields], int | None]) -> list[Fields]:
