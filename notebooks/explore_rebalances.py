@@ -27,6 +27,7 @@ from rich.console import Console
 from kip848_records.queries.engines import open_tables
 from kip848_records.report.advice import client_text
 from kip848_records.report.explain import explain
+from kip848_records.report.fleet_text import fleet_terminal
 from kip848_records.report.group_history import GroupHistory
 from kip848_records.report.page.contents import contents
 from kip848_records.report.page.phrases import blocker_text
@@ -366,6 +367,24 @@ if owned.empty:
 else:
     owned = owned.fillna({"units": "nothing"})
     display(owned)
+
+# COMMAND ----------
+
+# MAGIC %md
+# MAGIC ## Which groups can move to the consumer protocol?
+# MAGIC
+# MAGIC The output of `kip848 migration`: the groups to begin with, those that would gain most, those that cannot move and
+# MAGIC why, and the members that are left in groups that are half-way.
+# MAGIC
+# MAGIC **What to see:** *Begin with these* is a plan for the first day; *Cannot move* says whom to ask.
+
+# COMMAND ----------
+
+if not found.moves:
+    print("No group uses the classic protocol")
+for move in found.moves.values():
+    for part in fleet_terminal(move):
+        console.print(part, soft_wrap=True)
 
 # COMMAND ----------
 

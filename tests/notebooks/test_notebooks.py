@@ -98,6 +98,7 @@ class TestExploreRebalances:
         assert members_figure.layout.yaxis.categoryarray[-1] == culprit.member_id  # on top
         assert members_figure.layout.title.text == "Group stuck, epochs 3-4: what its members did"
         said = capsys.readouterr().out
+        assert "1 of 1 classic group can move now" in said
         assert "as of 2026-11-21 08:19:14 UTC" in said
         assert "stuck-app @ 127.0.0.1 has been asked to give up partitions for ≥ 27.8 s; 1" in said  # wrapped behind it
         assert "left no partition or task without an owner" in said
