@@ -373,8 +373,8 @@ else:
 # MAGIC %md
 # MAGIC ## Which groups can move to the consumer protocol?
 # MAGIC
-# MAGIC The output of `kip848 migration`: the groups to begin with, those that would gain most, those that cannot move and
-# MAGIC why, and the members that are left in groups that are half-way.
+# MAGIC The output of `kip848 migration`: the groups to begin with, those that would gain most, those that cannot move,
+# MAGIC and why, and the members that are left in groups that are half-way.
 # MAGIC
 # MAGIC **What to see:** *Begin with these* is a plan for the first day; *Cannot move* says whom to ask.
 

@@ -54,6 +54,7 @@ _SECTIONS: Final = {
     ),
     "One group": (
         *("report.group_history.GroupHistory", "report.group_history.Incarnation", "report.explain.explain"),
+        *("report.fleet.fleet", "report.fleet.Fleet", "report.fleet_text.fleet_terminal"),
         *("report.page.contents.Contents", "report.page.contents.contents", "report.page.phrases.blocker_text"),
         *("report.advice.client_text", "times.utc_text"),
     ),
