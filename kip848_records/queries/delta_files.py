@@ -7,9 +7,7 @@ from operator import and_
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
-from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from kip848_records.tables.arrow import literal
 
@@ -17,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    import pyarrow.dataset as ds
     from deltalake import DeltaTable
 
 _VIEWS: Final = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
@@ -41,6 +40,10 @@ class DeltaFiles:
     """
 
     def __init__(self, table: DeltaTable, folder: Path | None) -> None:
+        # A question about a log needs no dataset, whose library takes 7 MB.
+        import pyarrow.dataset as ds  # noqa: PLC0415
+        from pyarrow.fs import LocalFileSystem, SubTreeFileSystem  # noqa: PLC0415
+
         # Arrow's own files: to close those of delta-rs takes Python's lock, and where an Arrow thread does it while
         # Python exits, the process aborts after all was well.
         files = None if folder is None else SubTreeFileSystem(str(folder), LocalFileSystem())
@@ -126,5 +129,7 @@ def _without_statistics(found: ds.FileSystemDataset, file: ds.Fragment, keys: di
     Spark writes no minimum of a BOOLEAN, for example. Then delta-rs says `column >= null` of the file, which holds for
     no row: Arrow would skip the file for a condition on the column, without an error.
     """
+    import pyarrow.dataset as ds  # noqa: PLC0415 - as above
+
     partition = reduce(and_, (ds.field(key) == value for key, value in keys.items()), ds.scalar(value=True))
     return found.format.make_fragment(file.path, found.filesystem, partition)
