@@ -31,6 +31,8 @@ from kip848_records.replay.diagnosis.limits import ENABLED, limits_of
 from kip848_records.report.blockers import blocked_groups
 from kip848_records.report.changed_limits import changed_limits
 from kip848_records.report.terminal import count_text
+from kip848_records.tables.errors import NoGroupError
+from kip848_records.tables.location import groups_command, place_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,23 +50,27 @@ KEPT: Final = 1000
 _GROUPS: Final = completed("SELECT DISTINCT group_id FROM groups")
 
 
-def check(
+def check(  # noqa: PLR0913 - what is checked, and by what
     tables: Tables,
     settings: Mapping[str, Setting],
     *,
     expectations: Sequence[Expectation] = EXPECTATIONS,
     cluster: str | None = None,
+    group: str | None = None,
     now: datetime | None = None,
 ) -> Verdict:
     """Evaluate expectations about one cluster, or about all that have tables; return the results.
 
     `settings`: those of every expectation, by name, from `config.load_settings`; expectations that are off are skipped.
+    `group`: only what is about this group counts; it must be one that the tables have.
     `now`: the time by which the age of the audit counts; by default the present. Raises InputError if there are
-    no tables of an audit, or none of that cluster, and if the SQL of an expectation of the user's fails. If that of one
-    of this package fails, its result has the error.
+    no tables of an audit, none of that cluster, or no such group, and if the SQL of an expectation of the user's fails.
+    If that of one of this package fails, its result has the error.
     """
     wanted = [each for each in expectations if settings[each.name].is_on]
     audited = [_Audited.of(tables, run) for run in tables.chosen_runs(cluster)]
+    if group is not None:
+        _require_group(tables, [of.run for of in audited], group)
     now = now or datetime.now(UTC)
     results, kinds, advice = [], _GroupKinds(tables), BlockerAdvice(tables)
     for each in wanted:
@@ -78,7 +84,7 @@ def check(
                 nothing[name] = unmet
                 continue
             try:
-                found[name] = _found(name, _evaluate(tables, of, each, setting, now), kinds, advice)
+                found[name] = _found(name, _evaluate(tables, of, each, setting, group, now), kinds, advice)
             except Kip848Error:
                 raise
             except Exception as error:  # noqa: BLE001 - the results of the other expectations stand
@@ -86,12 +92,21 @@ def check(
                 continue
             if not any(found[name].counts):
                 del found[name]
-                nothing[name] = _nothing(each, setting, of)
+                nothing[name] = _nothing(each, setting, of, group)
         without = [text for of in audited if of.run.cluster in found for text in _without(each, of)]
         results.append(_result(each, setting, found, nothing, faults, without))
     captured_at = {of.run.cluster: of.run.captured_at for of in audited}
     limits = {name: capture_limits(tables, name) for name in captured_at}
     return Verdict(tables.shown, captured_at, results, limits)
+
+
+def _require_group(tables: Tables, runs: Sequence[Run], group: str) -> None:
+    """Raise NoGroupError if no cluster has the group."""
+    known = {row.group_id for run in runs for row in tables.rows(_GROUPS, run.cluster)}
+    if group not in known:
+        has_commits = all(run.offset_commits for run in runs)
+        command = groups_command(tables.shown)
+        raise NoGroupError.named(group, place_text(tables.shown), known, command, has_commits=has_commits)
 
 
 @dataclass(frozen=True)
@@ -121,11 +136,13 @@ class _Audited:
         return self.without.get(expectation.name, ()) if expectation in PATTERNS else ()
 
 
-def _evaluate(tables: Tables, of: _Audited, expectation: Expectation, setting: Setting, now: datetime) -> list[Any]:
+def _evaluate(  # noqa: PLR0913, PLR0917 - what is evaluated, on what, for whom
+    tables: Tables, of: _Audited, expectation: Expectation, setting: Setting, group: str | None, now: datetime
+) -> list[Any]:
     """Return the rows of `sql.query`."""
     run = of.run
     try:
-        text, parameters = query(expectation, setting, KEPT, of.without_groups(expectation))
+        text, parameters = query(expectation, setting, KEPT, of.without_groups(expectation), only=group)
         return tables.rows(text, run.cluster, **parameters, captured_at=run.captured_at, dialect=run.dialect, now=now)
     except Kip848Error:
         raise
@@ -145,10 +162,12 @@ def _unmet(expectation: Expectation, lacks: Mapping[str, Need]) -> NotApplicable
     return None
 
 
-def _nothing(expectation: Expectation, setting: Setting, of: _Audited) -> NotApplicable:
+def _nothing(expectation: Expectation, setting: Setting, of: _Audited, group: str | None) -> NotApplicable:
     """Return why an expectation that was evaluated had nothing to check."""
     if of.without_groups(expectation):
         return NotApplicable("the audit's configuration switches it off", f"see diagnosis.{expectation.name} there")
+    if group is not None:
+        return NotApplicable(f"nothing of it is about group {group}")
     is_for_some = OFF in (setting.severity, *(each.severity for each in setting.groups.values()))
     where = " in the groups that the configuration has it check" if is_for_some else ""
     return NotApplicable(f"no {expectation.about}{where}")

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 from kip848_records.errors import InputError
 from kip848_records.expectations import EXPECTATIONS, load_expectations
 from kip848_records.expectations.files import LARGEST, SEVERITIES, Setting
+from kip848_records.expectations.results import ERROR
 from kip848_records.replay.diagnosis.limits import ALL_PATTERNS, ENABLED, SECONDS, SHARE
 from kip848_records.replay.diagnosis.patterns import ACROSS_GROUPS, SETTINGS
 from kip848_records.replay.inputs import ChangedLimit
-from kip848_records.text import similar_names
+from kip848_records.text import similar_hint, similar_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,6 +52,25 @@ def load_config(path: str | None = None, folder: str | None = None) -> tuple[Seq
         folder = None if named is None else str(Path(path).parent / named)
     expectations = load_expectations(folder)
     return expectations, load_settings(path, expectations)
+
+
+def selected(
+    names: Sequence[str], expectations: Sequence[Expectation], settings: Mapping[str, Setting]
+) -> tuple[Sequence[Expectation], dict[str, Setting]]:
+    """Return some expectations by name, with their settings, in which none is off.
+
+    Raises InputError if there is none of a name.
+    """
+    known = {each.name: each for each in expectations}
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"there is no expectation {name!r}",
+                similar_hint(name, known) or "docs/reference/expectations.md lists them",
+            )
+    chosen = {name: settings[name] for name in dict.fromkeys(names)}
+    on = {name: each if each.is_on else replace(each, severity=ERROR) for name, each in chosen.items()}
+    return [known[name] for name in on], {name: replace(each, is_named=True) for name, each in on.items()}
 
 
 def load_settings(path: str | None = None, expectations: Iterable[Expectation] = EXPECTATIONS) -> dict[str, Setting]:

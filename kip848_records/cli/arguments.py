@@ -10,7 +10,7 @@ import shlex
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from kip848_records.tables.errors import TablesError
 from kip848_records.text import printable, similar_hint, similar_names
@@ -42,6 +42,10 @@ class Parser(argparse.ArgumentParser):
     late_argument: str | None = None
     """A list of positional arguments, some of which may follow options, where argparse does not find them."""
     _given: Sequence[str] = ()
+
+    def __init__(self, **named: Any) -> None:  # noqa: ANN401 - of argparse
+        # A script that says --max would do something else once there is another option that begins so.
+        super().__init__(**named, allow_abbrev=False)
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None

@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kip848_records import __version__
 from kip848_records.cli import before_spark
@@ -33,8 +33,8 @@ from kip848_records.machine.paths import URI, is_session_offered, known_path, pa
 from kip848_records.queries.engines import EMBEDDED, open_tables
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.tables import DEFAULT_CLUSTER
-from kip848_records.tables.errors import TablesError
-from kip848_records.tables.location import sources_place
+from kip848_records.tables.errors import NoGroupError, TablesError
+from kip848_records.tables.location import is_of_sources, sources_place
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from kip848_records.pipeline.progress import Progress
     from kip848_records.queries.tables import Tables
     from kip848_records.sources.listing import Copy
+
+
+_Answer = TypeVar("_Answer")
 
 
 def _absolute(path: str) -> str:
@@ -180,6 +183,38 @@ def opened_tables(
         if keep is None:
             tables.shown = _shown(arguments)
         yield tables, cluster
+
+
+def answer_about(  # noqa: PLR0913 - what is asked, of which tables
+    arguments: Namespace,
+    progress: Progress,
+    group: str,
+    ask: Callable[[Tables, str | None], _Answer],
+    *,
+    keep: str | None = None,
+    needs_others: bool = False,
+    knows_all: bool = False,
+) -> _Answer:
+    """Return what `ask` returns for the named tables and cluster, or for those of a log that is audited now.
+
+    It raises NoGroupError if they lack the group. Of a log, only the group is replayed, and of a live topic only its
+    partition is read, then all: a topic that was given more partitions has older groups elsewhere, and the error names
+    similar groups. `needs_others`: the answer depends on other groups, so that those of a partition are replayed too.
+    `knows_all`: the error knows the groups that are not replayed.
+    """
+    only = None if needs_others else group
+    first = (only, group if any(map(is_topic, arguments.sources)) else None)
+    *attempts, last = dict.fromkeys([first, (only if knows_all else None, None)])
+    for of_group, partition_of in attempts:
+        with opened_tables(arguments, progress, keep=keep, group=of_group, partition_of=partition_of) as found:
+            tables, _ = found
+            try:
+                return ask(*found)
+            except NoGroupError:
+                if not is_of_sources(tables.shown):
+                    raise
+    with opened_tables(arguments, progress, keep=keep, group=last[0], partition_of=last[1]) as found:
+        return ask(*found)
 
 
 def note_other_limits(arguments: Namespace, tables: Tables, cluster: str | None) -> None:

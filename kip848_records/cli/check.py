@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
@@ -13,6 +13,7 @@ from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_expectations, add_quiet, add_release, given_path
 from kip848_records.cli.audited import (
     add_tables,
+    answer_about,
     check_tables,
     is_certainly_of_log,
     is_of_tables,
@@ -22,16 +23,22 @@ from kip848_records.cli.audited import (
 from kip848_records.cli.output import print_error, print_note, print_parts, width
 from kip848_records.cli.progress import shown_progress
 from kip848_records.cli.result_files import FORMATS, METRICS, add_forms, add_metrics, checked_files, write_files
-from kip848_records.errors import Kip848Error, UnexpectedError
+from kip848_records.errors import InputError, Kip848Error, UnexpectedError
 from kip848_records.tables.errors import TablesError
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from rich.console import RenderableType
 
     from kip848_records.cli.arguments import Commands
+    from kip848_records.expectations import Expectation
+    from kip848_records.expectations.files import Setting
     from kip848_records.expectations.results import Verdict
+    from kip848_records.queries.tables import Tables
     from kip848_records.report.changes import Changes
     from kip848_records.report.headline import Headline
     from kip848_records.report.news import News
@@ -65,6 +72,14 @@ def add(commands: Commands) -> None:
     add_tables(command)
     command.add_argument("--out", type=given_path, metavar="DIR", help="keep the tables of the log's audit in DIR")
     add_expectations(command)
+    command.add_argument("--group", metavar="G", help="only what is about this group; of a log, only it is replayed")
+    command.add_argument(
+        "--select",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="evaluate only this expectation, also if it is off; may be given several times",
+    )
     add_release(
         command, "evaluate only whether this release of Kafka can load each partition, and which groups it loses"
     )
@@ -100,14 +115,36 @@ def _run(arguments: Namespace) -> int:
     _check(arguments)
     webhooks = _webhooks(arguments)
     from kip848_records.check import check
-    from kip848_records.config import load_config
-    from kip848_records.expectations.files import Setting
-    from kip848_records.report.changes import changes_of_clusters
-    from kip848_records.report.check_json import check_line
-    from kip848_records.report.check_terminal import check_terminal
-    from kip848_records.report.headline import headlines
-    from kip848_records.report.news import news
+    from kip848_records.report.partly_read import not_looked_at
     from kip848_records.report.words import faults
+
+    expectations, settings = _expectations(arguments)
+    group = arguments.group
+
+    def checked(tables: Tables, cluster: str | None) -> _Checked:
+        progress.phase("evaluating expectations")
+        note_other_limits(arguments, tables, cluster)
+        verdict = check(tables, settings, expectations=expectations, cluster=cluster, group=group)
+        found = _Checked(verdict, [each for result in verdict.results for each in faults(result).values()])
+        if group is None:  # else the tables of a log have no other group, and the verdict is about no other
+            found = _with_changes(found, tables, cluster, settings, files, is_sent=bool(webhooks))
+        errors = [*found.errors, *write_files(files, tables, verdict, found.heads)]  # before the exit code is known
+        return found._replace(errors=errors, beside=list(not_looked_at(tables, cluster)))
+
+    with shown_progress(arguments) as progress:
+        if group is None:
+            with opened_tables(arguments, progress, keep=arguments.out) as opened:
+                found = checked(*opened)
+        else:
+            needs_others = arguments.offset_commits
+            found = answer_about(arguments, progress, group, checked, keep=arguments.out, needs_others=needs_others)
+    return _told(arguments, found, webhooks)
+
+
+def _expectations(arguments: Namespace) -> tuple[Sequence[Expectation], Mapping[str, Setting]]:
+    """Return the expectations to evaluate, and their settings by name."""
+    from kip848_records.config import load_config, selected
+    from kip848_records.expectations.files import Setting
 
     expectations, settings = load_config(arguments.config, arguments.expectations)
     if arguments.release is not None:
@@ -115,39 +152,68 @@ def _run(arguments: Namespace) -> int:
 
         only = loadable_by(arguments.release)
         named = settings[only.name]
-        expectations, settings = (only,), {only.name: named if named.is_on else Setting(is_named=True)}
-    with (
-        shown_progress(arguments) as progress,
-        opened_tables(arguments, progress, keep=arguments.out) as (tables, cluster),
-    ):
-        progress.phase("evaluating expectations")
-        note_other_limits(arguments, tables, cluster)
-        verdict = check(tables, settings, expectations=expectations, cluster=cluster)
-        errors: list[Kip848Error] = [each for result in verdict.results for each in faults(result).values()]
+        return (only,), {only.name: named if named.is_on else Setting(is_named=True)}
+    return selected(arguments.select, expectations, settings) if arguments.select else (expectations, settings)
+
+
+class _Checked(NamedTuple):
+    """What a check found. `message`: for webhooks. `beside`: what was not looked at."""
+
+    verdict: Verdict
+    errors: Sequence[Kip848Error]
+    heads: Mapping[str, Headline] = {}
+    message: News | None = None
+    beside: Sequence[RenderableType] = ()
+
+
+def _with_changes(  # noqa: PLR0913 - what is compared, and for what
+    found: _Checked,
+    tables: Tables,
+    cluster: str | None,
+    settings: Mapping[str, Setting],
+    files: Mapping[str, Path],
+    *,
+    is_sent: bool,
+) -> _Checked:
+    """Return what a check found with the headline of each cluster, and with a message about changes if it is sent."""
+    from kip848_records.report.changes import changes_of_clusters
+    from kip848_records.report.headline import headlines
+    from kip848_records.report.news import news
+
+    verdict = found.verdict
+    try:
         changes: Mapping[str, Changes] = {}
-        heads: Mapping[str, Headline] = {}
-        message = None
-        try:
-            if METRICS in files or webhooks or any(run.run > 1 for run in tables.chosen_runs(cluster)):
-                changes = changes_of_clusters(tables, verdict.captured_at, settings)
-            message = news(tables, changes, verdict.limits) if webhooks else None
-            if webhooks:
-                _note_undated(verdict, changes)
-            heads = headlines(tables, verdict.captured_at, changes)
-        except Kip848Error:
-            raise
-        except Exception as error:  # noqa: BLE001 - the results of the check stand
-            errors.append(UnexpectedError.of(error, "the comparison with the run before"))
-        errors += write_files(files, tables, verdict, heads)  # before the verdict is printed with the exit code
-    code = _code(verdict, errors, is_too_unknown=_has_too_many_unknown(verdict, arguments.max_unknown))
+        if METRICS in files or is_sent or any(run.run > 1 for run in tables.chosen_runs(cluster)):
+            changes = changes_of_clusters(tables, verdict.captured_at, settings)
+        if is_sent:
+            found = found._replace(message=news(tables, changes, verdict.limits))
+            _note_undated(verdict, changes)
+        return found._replace(heads=headlines(tables, verdict.captured_at, changes))
+    except Kip848Error:
+        raise
+    except Exception as error:  # noqa: BLE001 - the results of the check stand
+        return found._replace(errors=[*found.errors, UnexpectedError.of(error, "the comparison with the run before")])
+
+
+def _told(arguments: Namespace, found: _Checked, webhooks: Sequence[Webhook]) -> int:
+    """Print what was found, send the message, and return the exit code."""
+    from kip848_records.report.check_json import check_line
+    from kip848_records.report.check_terminal import check_terminal
+
+    verdict = found.verdict
+    is_too_unknown = _has_too_many_unknown(verdict, arguments.max_unknown)
+    code = _code(verdict, found.errors, is_too_unknown=is_too_unknown)
     if arguments.json_line:
         print_parts([Text(check_line(verdict, code))])
     elif code or not arguments.quiet:
-        print_parts(check_terminal(verdict, width(), is_verbose=arguments.verbose, heads=heads))
-    for each in errors:
+        if arguments.group is not None:
+            print_parts([Text(f"Group {printable(arguments.group)} only")])
+        print_parts(check_terminal(verdict, width(), is_verbose=arguments.verbose, heads=found.heads))
+        print_parts(found.beside)
+    for each in found.errors:
         print_error(each, is_traced=arguments.debug)
-    if message is not None:
-        _send(message, webhooks)
+    if found.message is not None:
+        _send(found.message, webhooks)
     return code
 
 
@@ -206,6 +272,11 @@ def _has_too_many_unknown(verdict: Verdict, limit: tuple[float, bool] | None) ->
 
 def _check(arguments: Namespace) -> None:
     """Raise InputError for invalid arguments, before any work is done."""
+    for name in ("release", *_COMPARES_RUNS):
+        if arguments.group is not None and getattr(arguments, name):
+            raise InputError(f"--{name} tells of all groups, and --group asks for one", "leave one of them out")
+    if arguments.release is not None and arguments.select:
+        raise InputError("--release evaluates one expectation, and --select another", "leave one of them out")
     check_tables(arguments, arguments.out)
     outputs = {f"--{name}": getattr(arguments, name) for name in ("out", *FORMATS)}
     before_spark.check_outputs(outputs, () if is_of_tables(arguments) else arguments.sources)

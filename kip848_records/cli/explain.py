@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kip848_records.cli.arguments import add_quiet, int32, is_schema_named, place
-from kip848_records.cli.audited import add_tables, check_tables, opened_tables
+from kip848_records.cli.audited import add_tables, answer_about, check_tables
 from kip848_records.cli.before_spark import is_nothing
 from kip848_records.cli.output import print_note, print_parts
 from kip848_records.cli.progress import shown_progress
 from kip848_records.errors import InputError, Kip848Error
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.specs.log_columns import TOPIC
-from kip848_records.tables.errors import NoGroupError
-from kip848_records.tables.location import groups_command, is_of_sources, place_arguments
+from kip848_records.tables.location import groups_command, place_arguments
 from kip848_records.text import quoted
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from kip848_records.cli.arguments import Commands
+    from kip848_records.queries.tables import Tables
 
 
 def add(commands: Commands) -> None:
@@ -54,21 +54,15 @@ def _run(arguments: Namespace) -> int:
     from kip848_records.report.group_history import GroupHistory
     from kip848_records.report.partly_read import not_looked_at
 
+    def told(tables: Tables, cluster: str | None) -> None:
+        progress.done()
+        print_parts(explain(GroupHistory(tables, group, cluster), arguments.epoch))
+        print_parts(not_looked_at(tables, cluster))
+        _print_reported_state(arguments, group)
+
     with shown_progress(arguments) as progress:
-        for only, partition_of in _attempts(arguments, group):
-            found = opened_tables(arguments, progress, group=only, partition_of=partition_of)
-            with found as (tables, cluster):
-                progress.done()
-                try:
-                    print_parts(explain(GroupHistory(tables, group, cluster), arguments.epoch))
-                    print_parts(not_looked_at(tables, cluster))
-                    _print_reported_state(arguments, group)
-                except NoGroupError:
-                    # The error names similar groups, so that all of a log must have been replayed.
-                    if (only is None and partition_of is None) or not is_of_sources(tables.shown):
-                        raise
-                else:
-                    break
+        # Whether messages wait shows in what other groups read.
+        answer_about(arguments, progress, group, told, needs_others=arguments.offset_commits)
     return 0
 
 
@@ -84,17 +78,6 @@ def _print_reported_state(arguments: Namespace, group: str) -> None:
         print_parts(reported_state(brokers.group_now(group)))
     except Kip848Error as error:
         print_note(f"the brokers could not say how the group is now: {error.message}")
-
-
-def _attempts(arguments: Namespace, group: str) -> list[tuple[str | None, str | None]]:
-    """Return what to replay and to read until the group is found: only a group, and only the partition of a group.
-
-    Whether messages wait shows in what other groups read, so that with offset commits these are replayed too. A topic
-    that was given more partitions has older groups elsewhere.
-    """
-    only = None if arguments.offset_commits else group
-    first = (only, group if any(map(is_topic, arguments.sources)) else None)
-    return list(dict.fromkeys([first, (None, None)]))
 
 
 def _group(arguments: Namespace) -> str:

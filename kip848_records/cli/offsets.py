@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_quiet, given_path, zoned_time
-from kip848_records.cli.audited import add_tables, check_tables, is_of_tables, opened_tables
+from kip848_records.cli.audited import add_tables, answer_about, check_tables, is_of_tables, opened_tables
 from kip848_records.cli.output import print_note
 from kip848_records.cli.progress import shown_progress
 from kip848_records.cli.replaced_file import check_file, write_file
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kip848_records.cli.arguments import Commands
+    from kip848_records.queries.tables import Tables
+    from kip848_records.report.offsets.answer import Answer
 
 _EXIT_CODES = """\
 exit codes:
@@ -67,14 +69,24 @@ def _run(arguments: Namespace) -> int:
     before_spark.check_outputs({"--out": arguments.out}, () if is_of_tables(arguments) else arguments.sources)
     from kip848_records.report.offsets.answer import offsets_at
     from kip848_records.report.offsets.words import file
+    from kip848_records.report.partly_read import others_not_read
 
     at_ms = None if arguments.at is None else arguments.at.timestamp() * 1000 // 1
-    with (
-        shown_progress(arguments) as progress,
-        opened_tables(arguments, progress, group=arguments.group) as (tables, cluster),
-    ):
+    group, until_ms = arguments.group, None if at_ms is None else int(at_ms)
+
+    def answered(tables: Tables, cluster: str | None) -> Answer:
         progress.done()
-        answer = offsets_at(tables, cluster, arguments.group, None if at_ms is None else int(at_ms))
+        found = offsets_at(tables, cluster, group, until_ms)
+        if (note := others_not_read(tables, cluster)) is not None:
+            found.notes.append(f"not looked at: {note}; a group may have committed elsewhere before the topic grew")
+        return found
+
+    with shown_progress(arguments) as progress:
+        if group is None:
+            with opened_tables(arguments, progress) as found:
+                answer = answered(*found)
+        else:
+            answer = answer_about(arguments, progress, group, answered, knows_all=True)
     text = file(answer.offsets, with_groups=arguments.all_groups)
     if out is None:
         print(text, end="")

@@ -43,13 +43,19 @@ _SILENCE_OF_LIMITS: Final = "expectations/templates/least_silence.sql"
 
 
 def query(
-    expectation: Expectation, setting: Setting, kept: int, without_groups: Sequence[str | None] = ()
+    expectation: Expectation,
+    setting: Setting,
+    kept: int,
+    without_groups: Sequence[str | None] = (),
+    *,
+    only: str | None = None,
 ) -> tuple[str, dict[str, Parameter]]:
     """Return a query and its parameters, except those of the run.
 
     The query returns the first rows of each verdict, errors first: ``verdict, nth``, `DETAIL`, and the counts of all
     rows with this verdict, ``total`` and ``errors``. All passed rows become one row. What is about
-    `without_groups` does not count; None stands for what concerns many groups.
+    `without_groups` does not count; None stands for what concerns many groups. `only`: what is not about this group
+    does not count either.
     """
     text = plain(expectation.text)
     # How long is too long is a limit of these expectations, and a rule of the relation.
@@ -62,6 +68,7 @@ def query(
     ids = [literal(group_id) for group_id in without_groups if group_id is not None]
     excluded = [f"evaluated_.group_id IN ({', '.join(ids)})"] if ids else []
     excluded += ["evaluated_.group_id IS NULL"] if None in without_groups else []
+    excluded += [] if only is None else [f"evaluated_.group_id IS DISTINCT FROM {literal(only)}"]
     values = {"relations": relations, "place": PLACE, "detail": detail, "more": more}
     return rendered(_EVALUATED, kept=kept, excluded=excluded, **values), parameters
 

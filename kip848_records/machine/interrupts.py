@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 _LOOK_SECONDS: Final = 0.1
+_BEGIN_SECONDS: Final = 10
+"""A thread that has not begun by then never does."""
 
 _stops: Final[list[Callable[[], object]]] = []
 """What ends the calls that are running now, in any thread."""
@@ -27,9 +29,10 @@ def interruptible(call: Callable[[], Result], stop: Callable[[], object] | None 
         if current_thread() is not main_thread():
             return call()
         # Not `Thread.join`: when that is interrupted, Python 3.11 takes the thread for one that has ended.
-        results, failures, has_ended = list[Result](), list[BaseException](), Event()
+        results, failures, has_begun, has_ended = list[Result](), list[BaseException](), Event(), Event()
 
         def run() -> None:
+            has_begun.set()
             try:
                 results.append(call())
             except BaseException as error:  # noqa: BLE001 - raised by the caller
@@ -37,12 +40,13 @@ def interruptible(call: Callable[[], Result], stop: Callable[[], object] | None 
             finally:
                 has_ended.set()
 
-        Thread(target=run, daemon=True).start()
         try:
+            # It waits until the thread runs, which a busy machine lets it do for long: an interrupt comes then, too.
+            Thread(target=run, daemon=True).start()
             while not has_ended.wait(_LOOK_SECONDS):
                 pass
         except BaseException:
-            while stop is not None and not has_ended.is_set():
+            while stop is not None and has_begun.wait(_BEGIN_SECONDS) and not has_ended.is_set():
                 for each in [*_stops]:
                     with suppress(Exception):  # of a call that ends now
                         each()

@@ -41,6 +41,68 @@ def kip848_check(capsys):
     return run
 
 
+class TestPart:
+    """One group, or some expectations: nothing else has a result."""
+
+    SEGMENTS = ROOT / "tests" / "captures" / "kafka-4.3.1" / "segments"
+
+    def test_a_group_of_a_log(self, kip848_check, tmp_path):
+        code, out, _ = kip848_check(self.SEGMENTS, "--group", "churn", "--json", tmp_path / "r.json", "--no-cache")
+        assert code == 0
+        assert out.startswith("Group churn only\nCluster default, captured at")
+        assert "7 healthy" not in out
+        results = json.loads((tmp_path / "r.json").read_text())["expectations"]
+        found = [each for result in results for each in (*result["violations"], *result["unknown"])]
+        assert {(each["group_id"], result["name"]) for result in results for each in result["violations"]} == {
+            ("churn", "restart_loop")
+        }
+        assert {each["group_id"] for each in found} == {"churn"}
+        nothing = {result["name"]: result["not_applicable"] for result in results if result["not_applicable"]}
+        assert nothing["storm_across"]["default"]["reason"] == "nothing of it is about group churn"
+
+    @pytest.mark.slow
+    def test_a_group_of_tables(self, kip848_check, audits):
+        code, out, _ = kip848_check(audits.out, "--cluster", CLUSTERS["kafka-4.3.1"], "--group", "stuck")
+        assert code == 0
+        assert "Group stuck only" in out
+        assert "churn" not in out
+
+    def test_a_group_that_is_not_there(self, kip848_check, audits):
+        code, out, err = kip848_check(audits.out, "--group", "chrun")
+        assert (code, out) == (2, "")
+        assert err[1].startswith("hint: similar: churn")
+
+    def test_expectations_by_name(self, kip848_check, audits):
+        options = ["--select", "moved_ahead", "--select", "group_stable", "--verbose", "--config", DEMO]
+        code, out, _ = kip848_check(audits.out, "--cluster", CLUSTERS["kafka-4.3.1"], *options)
+        assert code == 1
+        assert "FAIL  group_stable" in out
+        assert "moved_ahead" in out  # which is off
+        assert "restart_loop" not in out
+        assert "1 of 2 expectations failed" in out
+
+    @pytest.mark.parametrize(
+        ("options", "error", "hint"),
+        [
+            (["--select", "group_stabel"], "there is no expectation 'group_stabel'", "similar: group_stable"),
+            (["--group", "g", "--release", "4.0"], "--release tells of all groups, and --group asks for one", ""),
+            (
+                ["--group", "g", "--webhook", "json://x"],
+                "--webhook tells of all groups, and --group asks for one",
+                None,
+            ),
+            (
+                ["--select", "storm", "--release", "4.0"],
+                "--release evaluates one expectation, and --select another",
+                None,
+            ),
+        ],
+    )
+    def test_what_cannot_be(self, kip848_check, audits, options, error, hint):
+        code, out, err = kip848_check(audits.out, *options)
+        assert (code, out, err) == (2, "", [f"error: {error}", f"hint: {hint or 'leave one of them out'}"])
+
+
 class TestTables:
     @pytest.mark.slow
     def test_one_cluster_fails_and_its_results_are_in_every_form(self, kip848_check, audits, tmp_path):

@@ -107,6 +107,18 @@ def test_one_group_is_answered_from_its_partition(broker, url, capsys):
     assert f"reading {url}, 1 of {PARTITIONS} partitions" in capsys.readouterr().err
 
 
+def test_a_check_of_one_group_and_its_offsets_read_its_partition(url, capsys):
+    assert main(["check", url, "--group", "consumer-0"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("Group consumer-0 only\n")
+    assert f"Not looked at: this read one partition of {PARTITIONS}." in said.out
+    assert f"reading {url}, 1 of {PARTITIONS} partitions" in " ".join(said.err.split())
+    assert main(["offsets", url, "--group", "commits-0"]) in {0, 1}
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"1 of {PARTITIONS} partitions" in said
+    assert f"not looked at: this read one partition of {PARTITIONS};" in said
+
+
 def test_a_group_that_is_not_in_its_partition_is_searched_in_all(broker, url, capsys):
     """The topic may have been given more partitions since; the one of the group may have no record."""
     make_topic(broker, "empty.__consumer_offsets", 3)

@@ -53,6 +53,21 @@ def test_a_query_ends(is_within):
     assert not interrupts._stops
 
 
+def test_an_interrupt_that_comes_while_the_thread_is_started(monkeypatch):
+    """Who catches it may close what the call uses: the call has ended."""
+
+    class Interrupted(threading.Thread):
+        def start(self):
+            super().start()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(interrupts, "Thread", Interrupted)
+    connection = duckdb.connect()
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(lambda: connection.execute(LONG), connection.interrupt)
+    assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
 @pytest.mark.usefixtures("interrupted")
 def test_a_call_that_nothing_ends_goes_on():
     go_on = threading.Event()
