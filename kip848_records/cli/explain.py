@@ -10,7 +10,6 @@ from kip848_records.cli.before_spark import is_nothing
 from kip848_records.cli.output import print_note, print_parts
 from kip848_records.cli.progress import shown_progress
 from kip848_records.errors import InputError, Kip848Error
-from kip848_records.sources.topic.address import is_topic
 from kip848_records.specs.log_columns import TOPIC
 from kip848_records.tables.location import groups_command, place_arguments
 from kip848_records.text import quoted
