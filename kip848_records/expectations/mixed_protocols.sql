@@ -9,6 +9,8 @@
 -- reason = "A day. An upgrade is a rolling restart."
 
 -- An upgrade ends when its last member has been restarted. Without a member of the classic protocol, a group is not mixed.
+-- If the last consumer member leaves while the policy forbids a downgrade, it stays a consumer group of classic members: no
+-- event ends that but a consumer that joins, so it counts too.
 WITH upgrading AS (
     SELECT DISTINCT partition, group_id, incarnation FROM member_state_timeline WHERE is_classic
 ), ordered AS (
@@ -43,12 +45,18 @@ WITH upgrading AS (
         lead(at_) OVER (PARTITION BY partition, group_id, incarnation ORDER BY place) AS next_at
     FROM changes
     WHERE classic <> 0 OR native <> 0
-), mixes AS (
+), outcomes AS (
     SELECT
-        counts.*, classic > 0 AND native > 0 AS is_mixed,
-        lag(classic > 0 AND native > 0) OVER (PARTITION BY partition, group_id, incarnation ORDER BY place) AS was_mixed
+        counts.*, classic > 0 AND max(native) OVER (
+            PARTITION BY partition, group_id, incarnation ORDER BY place
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) > 0 AS is_mixed
     FROM counts
     WHERE NOT coalesce(next_at = at_, false)
+), mixes AS (
+    SELECT
+        outcomes.*, lag(is_mixed) OVER (PARTITION BY partition, group_id, incarnation ORDER BY place) AS was_mixed
+    FROM outcomes
 ), periods AS (
     SELECT
         mixes.*, lead(at_) OVER (PARTITION BY partition, group_id, incarnation ORDER BY place) AS to_at

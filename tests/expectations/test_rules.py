@@ -141,6 +141,19 @@ def test_a_classic_static_member_that_is_replaced_by_another_does_not_end_it(fou
     assert "has had both for 16 min 20 s" in message
 
 
+def test_a_group_in_which_only_classic_members_are_left_is_still_half_way(found):
+    states = [
+        state("new", "reconciled", 10, 40, offset=10),
+        state("old", "reconciled", 20, offset=20, is_classic=True),
+    ]
+    stays = [stay("new", 10, 40), stay("old", 20)]
+    ((verdict, offset, message),) = found(
+        "mixed_protocols", member_state_timeline=states, membership=stays, group_state=GROUP_STATE
+    )
+    assert (verdict, offset) == (VIOLATION, 20)
+    assert "has had both for 16 min 20 s" in message
+
+
 def test_a_classic_member_that_becomes_native_ends_it(found):
     states = [
         state("new", "reconciled", 10, offset=10),
