@@ -45,6 +45,7 @@ VERDICTS = {
     "negative_offsets": {PASS, UNKNOWN},
     "repeat_at_handover": {PASS, UNKNOWN},
     "stale_commits": {PASS, UNKNOWN},
+    "storm_across": {UNKNOWN},
     "subscribe_and_assign": {PASS, UNKNOWN},
 }
 """The verdicts of expectations that the rows have no other ones of."""
