@@ -12,6 +12,7 @@ from kip848_records.queries.questions import questions
 from kip848_records.replay.diagnosis.stays import normalised
 from kip848_records.replay.group.vocabulary import EAGER, UNKNOWN
 from kip848_records.replay.refusals import KNOWN_BUGS, LOADERS, loader
+from kip848_records.report.advice import client_text
 from kip848_records.report.readiness import REASONS
 from kip848_records.report.sql import query
 from kip848_records.report.terminal import count_text, names_text, span_text, time_text
@@ -172,7 +173,7 @@ def applications(found: Fleet) -> list[tuple[str, dict[str, Any]]]:
         app = by_name[str(normalised(row.client_id if is_named else row.group_id))]
         app["groups"].add(row.group_id)
         app["members"] += 1
-        app["hosts"].add(row.client_host)
+        app["hosts"].add((row.client_host or "").removeprefix("/"))
         app["verdicts"][verdicts[row.partition, row.group_id]].add(row.group_id)
     return sorted(by_name.items(), key=lambda each: (-len(each[1]["groups"]), -each[1]["members"], each[0]))
 
@@ -255,9 +256,7 @@ def _running(found: Fleet) -> Iterator[Section]:
                 row.group_id,
                 f"{group.classic_members} classic, {group.consumer_members} consumer",
                 "" if group.mixed_since is None else utc_text(group.mixed_since),
-                row.client_id,
-                row.client_host,
-                row.instance_id,
+                client_text(row.client_id, row.client_host, row.instance_id),
                 time_text(row.joined_ms),
                 row.member_id,
             )
@@ -275,7 +274,7 @@ def _running(found: Fleet) -> Iterator[Section]:
             notes.append(
                 f"{names_text(only, _NAMED)}: no member left uses the new protocol, and only one that joins changes it"
             )
-        columns = ("group", "members", "mixed since", "client", "host", "instance", "member since", "member")
+        columns = ("group", "members", "mixed since", "client", "member since", "member")
         yield Section("Half-way: members that still use the classic protocol", columns, rows, notes=tuple(notes))
     if found.downgrades:
         changed = [
@@ -366,7 +365,7 @@ def _refused(found: Fleet) -> Iterator[Section]:
         what, step = REASONS[reason]
         groups = sorted({row.group_id for row in each})
         details = Counter(row.detail for row in each if row.detail)
-        clients = sorted({f"{row.client_id} @ {row.client_host}" for row in each if row.member_id is not None})
+        clients = sorted({client_text(row.client_id, row.client_host) for row in each if row.member_id is not None})
         detail = ", ".join(detail for detail, _ in details.most_common(_NAMED))
         rows.append((reason, len(groups), names_text(groups, _NAMED), names_text(clients, _NAMED), what, detail, step))
     if rows:
@@ -384,7 +383,7 @@ def _applications(found: Fleet) -> Iterator[Section]:
             len(app["groups"]),
             app["members"],
             ", ".join(f"{len(groups):,} {verdict}" for verdict, groups in sorted(app["verdicts"].items())),
-            names_text(sorted(map(str, app["hosts"])), _NAMED),
+            names_text(sorted(filter(None, app["hosts"])), _NAMED),
         )
         for name, app in applications(found)
     ]
@@ -481,7 +480,7 @@ def as_json(found: Fleet) -> dict[str, Any]:
                 "application": name,
                 "groups": sorted(app["groups"]),
                 "members": app["members"],
-                "hosts": sorted(map(str, app["hosts"])),
+                "hosts": sorted(filter(None, app["hosts"])),
                 "verdicts": {verdict: len(groups) for verdict, groups in sorted(app["verdicts"].items())},
             }
             for name, app in applications(found)

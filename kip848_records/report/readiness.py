@@ -11,6 +11,7 @@ from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE
 from kip848_records.replay.classic import upgrade
 from kip848_records.report.advice import client_text
 from kip848_records.report.group_history import Incarnation
+from kip848_records.report.terminal import count_text
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -104,6 +105,8 @@ def _malformed(group: GroupHistory, row: Row) -> Iterator[Text]:
             for name, error in (("subscription", member.subscription_error), ("assignment", member.assignment_error))
             if error is not None
         ]
+        if member.user_data_bytes:
+            errors.append(f"assignment: {count_text(member.user_data_bytes, 'byte')} of its assignor")
         yield Text(f"  {printable(member.member_id)} ({client}), {'; '.join(errors)}")
     if len(members) > _MEMBERS_SHOWN:
         yield Text("  and others: see classic_member")

@@ -65,6 +65,18 @@ def test_a_malformed_subscription_names_its_client(tmp_path):
     assert "m1" not in text
 
 
+def test_data_of_an_assignor_names_its_member(tmp_path):
+    member = {"group_id": "g", "generation": 4, "client_id": "own", "client_host": "/192.0.2.7"}
+    text = text_of(
+        tmp_path,
+        readiness,
+        {"upgradable": False, "upgradable_reason": "assignor_user_data"},
+        classic_member=[member | {"member_id": "m1", "user_data_bytes": 12}, member | {"member_id": "m2"}],
+    )
+    assert "m1 (own @ 192.0.2.7), assignment: 12 bytes of its assignor\n" in text
+    assert "m2" not in text
+
+
 @pytest.mark.parametrize(
     ("state", "verdict"),
     [
