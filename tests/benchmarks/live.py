@@ -59,7 +59,7 @@ def cost_of(*command: object) -> Cost:
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
-        most = max(peak.stop(), used.ru_maxrss << 10)
+        most = peak.stop()  # `ru_maxrss` begins with that of this process, which has far more
         if process.returncode:
             printed.seek(0)
             raise SystemExit(f"{' '.join(line)}\n{printed.read().decode()}")
