@@ -263,6 +263,7 @@ class Brokers:
     login: Login
     _open: dict[_Place, _Connection] = field(default_factory=dict, repr=False)
     _places: dict[int, _Place] = field(default_factory=dict, repr=False)
+    _leaders: Mapping[int, int | None] = field(default_factory=dict, repr=False)
     _answered: set[_Place] = field(default_factory=set, repr=False)
 
     @classmethod
@@ -368,8 +369,8 @@ class Brokers:
         """
         wanted = {partition: places for partition, places in ranges.items() if places[0] < places[1]}
         gives_up_at = time.monotonic() + self._answer_s
-        leaders: Mapping[int, int | None] = {}
-        has_moved = True
+        leaders = self._leaders  # as the brokers said last: one that leads no more says so
+        has_moved = not leaders
         while wanted:
             if has_moved:
                 leaders = self._describe().leaders
@@ -479,7 +480,8 @@ class Brokers:
         if found.error_code and found.error_code not in _MOVED:
             raise self._failed(found.error_code)
         leaders = {each.partition_index: each.leader_id if each.leader_id >= 0 else None for each in found.partitions}
-        return _Described(_id_text(found.topic_id), dict(sorted(leaders.items())))
+        self._leaders = dict(sorted(leaders.items()))
+        return _Described(_id_text(found.topic_id), self._leaders)
 
     def _topic_names(self) -> dict[str, str]:
         """Return the names of all topics that the user may see, by their ids."""
