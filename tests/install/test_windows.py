@@ -50,6 +50,7 @@ _LINES = {
     "explain": "explain out --group stuck",
     "inspect": "inspect tests/captures",
     "offsets": "offsets out --group stuck",
+    "migration": "migration out",
     "maintain": "maintain out --keep 90d",
     "query": "query out slowest",
     "report": "report out --out page.html",
