@@ -104,6 +104,7 @@ class Loading:
         self._is_kafka = context.dialect == _DIALECT
         self._refused: list[Refused] = []
         self._states = [LoadedGroup(context, rules_of, self._refused)]
+        self._knowers: dict[int, list[LoadedGroup]] = {}  # by record type
         self._loads = frozenset(refusals.LOADERS)  # those that have refused no record yet
         self._may_load = self._loads  # those of which also no unproven record says so
 
@@ -111,20 +112,24 @@ class Loading:
         """Replay a record, and note whether a coordinator refuses it. It is applied in any case."""
         if not self._is_kafka or record.role is Role.LOST:  # a lost record is unknown
             return
-        states = self._states
-        if len(states) > 1 or record.key_type not in states[0].known_types:
-            self._replay_apart(record)
-        else:
-            states[0].replay(record)
+        knowers = self._knowers.get(record.key_type)
+        if knowers is None:
+            knowers = self._knowing(record.key_type)
+            self._knowers[record.key_type] = knowers
+        for state in knowers:
+            state.replay(record)
 
-    def _replay_apart(self, record: Record) -> None:
-        """Replay a record for the releases that know its type; the others keep the state that they have."""
+    def _knowing(self, key_type: int) -> list[LoadedGroup]:
+        """Return the states of the releases that know a type: they get their own, the others keep what they have."""
+        found = []
         for state in tuple(self._states):
-            if record.key_type in state.known_types:
-                state.replay(record)
-            elif knowing := state.releases & refusals.knowing(record.key_type):
-                self._states.append(knower := state.fork(knowing))
-                knower.replay(record)
+            if key_type in state.known_types:
+                found.append(state)
+            elif knowing := state.releases & refusals.knowing(key_type):
+                found.append(state.fork(knowing))
+                self._states.append(found[-1])
+                self._knowers.clear()
+        return found
 
     def end_operation(self, *, is_evaluated: bool) -> None:
         """Write the refused records of an operation; nothing is proven before the history is complete."""
@@ -196,9 +201,10 @@ class LoadedGroup:
         has_group = self._kind == kind
         if has_group or self._kind is None:
             has_member = record.member_id in self._members
-            refusal = self._rules_of(kind).refused(record, has_group=has_group, has_member=has_member)
-            if refusal is not None:
-                self._refuse(record, refusal, self._offset if self._offset >= 0 else record.offset)
+            if not (has_group and has_member):
+                refusal = self._rules_of(kind).refused(record, has_group=has_group, has_member=has_member)
+                if refusal is not None:
+                    self._refuse(record, refusal, self._offset if self._offset >= 0 else record.offset)
         if not has_group and not self._enter(kind, record):
             return
         if record.refusal is not None:

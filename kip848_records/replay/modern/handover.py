@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.replay.group.context import Stopwatch, ms_between
 
@@ -26,6 +26,10 @@ class Gap:
     elapsed: int
     was_wanted: bool
     wanted: Stopwatch = field(default_factory=Stopwatch)
+
+
+_OF_RELEASE: Final = 6
+"""So many fields of a handover come before those of the new owner."""
 
 
 class Handover(NamedTuple):
@@ -56,13 +60,14 @@ class Handover(NamedTuple):
 
     def to(self, member: Member, at: int | None) -> Handover:
         """Return the handover to a new owner."""
-        return self._replace(
-            acquired_offset=member.current_offset, to_member=member.member_id, acquired_at=at, epoch=member.epoch
-        )
+        # `_replace` takes twice as long.
+        return Handover(*self[:_OF_RELEASE], member.current_offset, member.member_id, at, member.epoch)
 
     def columns(self) -> dict[str, Any]:
         """Return the columns; the epoch has another name in each table."""
-        return {name: value for name, value in self._asdict().items() if name != "epoch"}
+        columns = self._asdict()
+        del columns["epoch"]
+        return columns
 
     def is_skewed(self, operation: Operation, begin: int) -> bool:
         """Return the value of `clock_skew`. A first acquisition has no start."""

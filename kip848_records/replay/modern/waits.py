@@ -40,7 +40,7 @@ class Waits:
     def gained(self, holder: Member, unit: int, step: int = 1) -> None:
         """Note that a member holds a unit that some member awaits; with step -1, that it no longer does."""
         for waiter in self.waiters.get(unit, ()):
-            if _blocks(holder, unit, waiter):
+            if not self._units.has_tasks or _blocks(holder, unit, waiter):
                 self._pair(holder, waiter, unit, step)
 
     def update(self, member: Member) -> None:
@@ -102,7 +102,9 @@ class Waits:
         self._new_pairs.clear()
 
     def _blockers(self, waiter: Member, unit: int) -> Iterable[Member]:
-        return (holder for holder in reversed(self.holders.get(unit, ())) if _blocks(holder, unit, waiter))
+        holders = reversed(self.holders.get(unit, ()))
+        # Whoever has a partition blocks those that await it.
+        return (each for each in holders if _blocks(each, unit, waiter)) if self._units.has_tasks else holders
 
     def _pair_with_holders(self, waiter: Member, unit: int, step: int) -> None:
         for holder in self._blockers(waiter, unit):
