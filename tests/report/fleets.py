@@ -87,6 +87,8 @@ def large() -> tuple[Fleet, dict[str, set[str]]]:
         if nth % 200 == 7:
             truth["canaries"].add(f"canary-{nth}")
             fleet.classic(f"canary-{nth}", 2, rebalances=30)
+        elif nth % 200 == 8:
+            fleet.classic(f"cooperative-{nth}", 2, mode="cooperative", rebalances=31)
         elif kind == 0:
             truth["malformed"].add(f"go-{nth}")
             error = "version 1 ends before ownedPartitions"
@@ -103,7 +105,7 @@ def large() -> tuple[Fleet, dict[str, set[str]]]:
         elif kind == 4:
             fleet.classic(f"own-{nth}", 2, rebalances=50, protocol="mine")
         elif kind == 5:
-            fleet.classic(f"large-{nth}", 8, rebalances=20)
+            fleet.classic(f"large-{nth}", 8, rebalances=40 if nth % 200 == 5 else 2)
         elif kind == 6:
             fleet.classic(f"empty-{nth}", 0, protocol=None)
         else:
