@@ -97,7 +97,7 @@ def check(  # noqa: PLR0913 - what is checked, and by what
         results.append(_result(each, setting, found, nothing, faults, without))
     captured_at = {of.run.cluster: of.run.captured_at for of in audited}
     limits = {name: capture_limits(tables, name) for name in captured_at}
-    return Verdict(tables.shown, captured_at, results, limits)
+    return Verdict(tables.shown, captured_at, results, limits, group)
 
 
 def _require_group(tables: Tables, runs: Sequence[Run], group: str) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kip848_records.errors import InputError
 from kip848_records.expectations import EXPECTATIONS, load_expectations
 from kip848_records.expectations.files import LARGEST, SEVERITIES, Setting
-from kip848_records.expectations.results import ERROR
+from kip848_records.expectations.results import ERROR, OFF
 from kip848_records.replay.diagnosis.limits import ALL_PATTERNS, ENABLED, SECONDS, SHARE
 from kip848_records.replay.diagnosis.patterns import ACROSS_GROUPS, SETTINGS
 from kip848_records.replay.inputs import ChangedLimit
@@ -57,20 +57,21 @@ def load_config(path: str | None = None, folder: str | None = None) -> tuple[Seq
 def selected(
     names: Sequence[str], expectations: Sequence[Expectation], settings: Mapping[str, Setting]
 ) -> tuple[Sequence[Expectation], dict[str, Setting]]:
-    """Return some expectations by name, with their settings, in which none is off.
+    """Return some expectations by name, and all settings, in which those are on.
 
     Raises InputError if there is none of a name.
     """
     known = {each.name: each for each in expectations}
     for name in names:
         if name not in known:
-            raise InputError(
-                f"there is no expectation {name!r}",
-                similar_hint(name, known) or "docs/reference/expectations.md lists them",
-            )
-    chosen = {name: settings[name] for name in dict.fromkeys(names)}
-    on = {name: each if each.is_on else replace(each, severity=ERROR) for name, each in chosen.items()}
-    return [known[name] for name in on], {name: replace(each, is_named=True) for name, each in on.items()}
+            hint = similar_hint(name, known) or "docs/reference/expectations.md lists them"
+            raise InputError(f"there is no expectation {name!r}", hint)
+    chosen = {name: replace(settings[name], is_named=True) for name in dict.fromkeys(names)}
+    for name, setting in chosen.items():
+        if not setting.is_on:
+            own = known[name].severity
+            chosen[name] = replace(setting, severity=ERROR if own == OFF else own)
+    return [known[name] for name in chosen], {**settings, **chosen}
 
 
 def load_settings(path: str | None = None, expectations: Iterable[Expectation] = EXPECTATIONS) -> dict[str, Setting]:

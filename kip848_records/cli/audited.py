@@ -203,7 +203,8 @@ def answer_about(  # noqa: PLR0913 - what is asked, of which tables
     `knows_all`: the error knows the groups that are not replayed.
     """
     only = None if needs_others else group
-    first = (only, group if any(map(is_topic, arguments.sources)) else None)
+    # Tables that are kept are those of the whole log.
+    first = (only, group if keep is None and any(map(is_topic, arguments.sources)) else None)
     *attempts, last = dict.fromkeys([first, (only if knows_all else None, None)])
     for of_group, partition_of in attempts:
         with opened_tables(arguments, progress, keep=keep, group=of_group, partition_of=partition_of) as found:

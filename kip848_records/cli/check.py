@@ -72,7 +72,9 @@ def add(commands: Commands) -> None:
     add_tables(command)
     command.add_argument("--out", type=given_path, metavar="DIR", help="keep the tables of the log's audit in DIR")
     add_expectations(command)
-    command.add_argument("--group", metavar="G", help="only what is about this group; of a log, only it is replayed")
+    command.add_argument(
+        "--group", metavar="G", help="only what is about this group; of a live topic, only its partition is read"
+    )
     command.add_argument(
         "--select",
         action="append",
@@ -136,8 +138,8 @@ def _run(arguments: Namespace) -> int:
             with opened_tables(arguments, progress, keep=arguments.out) as opened:
                 found = checked(*opened)
         else:
-            needs_others = arguments.offset_commits
-            found = answer_about(arguments, progress, group, checked, keep=arguments.out, needs_others=needs_others)
+            # Whether its records can be loaded, and the number of partitions, show in other groups.
+            found = answer_about(arguments, progress, group, checked, keep=arguments.out, needs_others=True)
     return _told(arguments, found, webhooks)
 
 
@@ -152,7 +154,8 @@ def _expectations(arguments: Namespace) -> tuple[Sequence[Expectation], Mapping[
 
         only = loadable_by(arguments.release)
         named = settings[only.name]
-        return (only,), {only.name: named if named.is_on else Setting(is_named=True)}
+        # Changes since the run before go by the settings of others.
+        return (only,), settings | {only.name: named if named.is_on else Setting(is_named=True)}
     return selected(arguments.select, expectations, settings) if arguments.select else (expectations, settings)
 
 
@@ -206,8 +209,6 @@ def _told(arguments: Namespace, found: _Checked, webhooks: Sequence[Webhook]) ->
     if arguments.json_line:
         print_parts([Text(check_line(verdict, code))])
     elif code or not arguments.quiet:
-        if arguments.group is not None:
-            print_parts([Text(f"Group {printable(arguments.group)} only")])
         print_parts(check_terminal(verdict, width(), is_verbose=arguments.verbose, heads=found.heads))
         print_parts(found.beside)
     for each in found.errors:
@@ -274,7 +275,7 @@ def _check(arguments: Namespace) -> None:
     """Raise InputError for invalid arguments, before any work is done."""
     for name in ("release", *_COMPARES_RUNS):
         if arguments.group is not None and getattr(arguments, name):
-            raise InputError(f"--{name} tells of all groups, and --group asks for one", "leave one of them out")
+            raise InputError(f"--{name} is about all groups, and --group about one", "leave one of them out")
     if arguments.release is not None and arguments.select:
         raise InputError("--release evaluates one expectation, and --select another", "leave one of them out")
     check_tables(arguments, arguments.out)

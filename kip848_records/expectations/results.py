@@ -137,13 +137,14 @@ class Verdict:
     """The results of a check of the tables in `tables`, in the order of the expectations.
 
     `captured_at`: when each cluster's log was copied, None if unknown. `limits`: what limits the ages of its open
-    groups.
+    groups. `group`: the only group that it is about; None: all.
     """
 
     tables: str
     captured_at: dict[str, datetime | None]
     results: Sequence[Result]
     limits: Mapping[str, CaptureLimits] = field(default_factory=dict)
+    group: str | None = None
 
     @property
     def failed(self) -> bool:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 def check_json(verdict: Verdict, heads: Mapping[str, Headline] | None = None) -> str:
     """Return one JSON object in ASCII; a JSON parser restores ids exactly, whatever they contain.
 
+    `group`: the only group that it is about; null: all.
+
     `clusters`: by cluster, the number of groups by health, and what changed since the run before, as the lines of
     `check` have them.
 
@@ -70,6 +72,7 @@ def _captures(verdict: Verdict) -> dict[str, object]:
     `as_of_newest_record`: clusters whose time of the copy is not known. `known_to`: by cluster and partition.
     """
     return {
+        "group": verdict.group,
         "captured_at": {cluster: _time(at) for cluster, at in verdict.captured_at.items()},
         "as_of_newest_record": [cluster for cluster, each in verdict.limits.items() if each.is_newest_record],
         "known_to": {

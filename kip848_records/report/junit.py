@@ -29,6 +29,8 @@ def junit(verdict: Verdict) -> str:
     failed is an error. Characters that XML cannot hold are escaped as in a terminal.
     """
     suite = TestSuite(_SUITE)
+    if verdict.group is not None:
+        suite.add_property("group", printable(verdict.group))
     suite.add_testcases([_case(result) for result in verdict.results])
     document = BytesIO()
     suite.write(document)

@@ -62,9 +62,10 @@ def sentence(verdict: Verdict) -> str:
 def captures(verdict: Verdict, heads: Mapping[str, Sequence[str]] | None = None) -> list[str]:
     """Return a line per cluster with the time at which its log was copied, and what limits the ages of its groups.
 
-    `heads`: the lines of `headline.headlines`, which stand between these.
+    Before them is a line that names the group, if the verdict is about one only. `heads`: the lines of
+    `headline.headlines`, which stand between these.
     """
-    lines = []
+    lines = [] if verdict.group is None else [f"Group {verdict.group} only"]
     for cluster, at in verdict.captured_at.items():
         lines.append(f"Cluster {cluster}, captured at {'an unknown time' if at is None else utc_text(at)}")
         lines += (heads or {}).get(cluster, ())

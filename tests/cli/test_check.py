@@ -46,12 +46,15 @@ class TestPart:
 
     SEGMENTS = ROOT / "tests" / "captures" / "kafka-4.3.1" / "segments"
 
+    @pytest.mark.slow
     def test_a_group_of_a_log(self, kip848_check, tmp_path):
         code, out, _ = kip848_check(self.SEGMENTS, "--group", "churn", "--json", tmp_path / "r.json", "--no-cache")
         assert code == 0
         assert out.startswith("Group churn only\nCluster default, captured at")
         assert "7 healthy" not in out
-        results = json.loads((tmp_path / "r.json").read_text())["expectations"]
+        document = json.loads((tmp_path / "r.json").read_text())
+        assert document["group"] == "churn"
+        results = document["expectations"]
         found = [each for result in results for each in (*result["violations"], *result["unknown"])]
         assert {(each["group_id"], result["name"]) for result in results for each in result["violations"]} == {
             ("churn", "restart_loop")
@@ -66,6 +69,38 @@ class TestPart:
         assert code == 0
         assert "Group stuck only" in out
         assert "churn" not in out
+
+    def test_each_form_names_the_group(self, kip848_check, audits, tmp_path):
+        files = {name: tmp_path / name for name in ("junit", "json", "markdown")}
+        options = [text for name, path in files.items() for text in (f"--{name}", path)]
+        options += ["--cluster", CLUSTERS["kafka-4.3.1"], "--select", "group_stable"]
+        assert kip848_check(audits.out, "--group", "stuck", *options)[0] == 0
+        assert 'name="group" value="stuck"' in files["junit"].read_text()
+        assert "Group stuck only" in files["markdown"].read_text()
+        assert json.loads(files["json"].read_text())["group"] == "stuck"
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("options", [["--select", "moved_ahead"], ["--release", "4.1.1"]])
+    def test_what_changed_since_the_run_before_goes_by_all_settings(self, kip848_check, tmp_path, options):
+        for _ in range(2):
+            main(["audit", str(self.SEGMENTS), "--out", str(tmp_path / "t"), "--offset-commits"])
+        code, out, err = kip848_check(tmp_path / "t", *options, "--openmetrics", tmp_path / "m.prom")
+        assert (code, err) == (0, [])
+        assert "1 expectation passed" in out
+        assert "kip848_group" in (tmp_path / "m.prom").read_text()
+
+    def test_an_expectation_that_is_off_has_its_own_severity(self, kip848_check, audits, tmp_path):
+        (tmp_path / "c.toml").write_text('[expectations.rebalance_time]\nseverity = "off"\nmax_seconds = 15\n')
+        options = ["--config", tmp_path / "c.toml", "--select", "rebalance_time"]
+        code, out, _ = kip848_check(audits.out, "--cluster", CLUSTERS["kafka-4.3.1"], *options)
+        assert "WARN  rebalance_time" in out
+        assert code == 0
+
+    def test_a_log_that_cannot_be_audited_without_the_cache(self, kip848_check):
+        code, out, err = kip848_check(self.SEGMENTS, "--no-cache", "--captured-at", "2020-01-01T00:00:00Z")
+        assert (code, out) == (2, "")
+        assert err[0].startswith("error: ")
+        assert "kip848 itself" not in err[0]
 
     def test_a_group_that_is_not_there(self, kip848_check, audits):
         code, out, err = kip848_check(audits.out, "--group", "chrun")
@@ -85,10 +120,10 @@ class TestPart:
         ("options", "error", "hint"),
         [
             (["--select", "group_stabel"], "there is no expectation 'group_stabel'", "similar: group_stable"),
-            (["--group", "g", "--release", "4.0"], "--release tells of all groups, and --group asks for one", ""),
+            (["--group", "g", "--release", "4.0"], "--release is about all groups, and --group about one", ""),
             (
                 ["--group", "g", "--webhook", "json://x"],
-                "--webhook tells of all groups, and --group asks for one",
+                "--webhook is about all groups, and --group about one",
                 None,
             ),
             (

@@ -13,7 +13,7 @@ from kip848_records.report.words import captures, limits_text
 from tests.report.verdicts import ALL, CAPTURED, MEMBER, STUCK, verdict, verdicts
 
 LATER = "later records are behind an open transaction, or were not read"
-CAPTURE = ("captured_at", "as_of_newest_record", "known_to")
+CAPTURE = ("group", "captured_at", "as_of_newest_record", "known_to")
 
 
 def test_what_limits_ages_is_said():
@@ -108,6 +108,7 @@ def test_the_line_for_log_shippers_is_one_line_of_counts():
         "event": "kip848_check",
         "version": __version__,
         "tables": "out/tables",
+        "group": None,
         "captured_at": {"demo": "2026-11-21T08:18:46.358+00:00"},
         "as_of_newest_record": [],
         "known_to": {},

@@ -79,6 +79,11 @@ class UnwrittenTables:
         if spec.name not in self.rows:
             self.rows[spec.name] = UnwrittenRows(Stored(self._space, ArrowRows(spec.schema.empty_table()), spec.schema))
 
+    def restore(self, table: str, version: int | None) -> None:
+        """Remove a table: before the only run it was not there."""
+        del version
+        self.rows.pop(table, None)
+
     def replace(self, spec: TableSpec, cluster: str, batches: Iterable[pa.RecordBatch]) -> None:
         """Replace all rows."""
         rows = shaped(batches, spec.schema, cluster)
