@@ -255,10 +255,10 @@ def add_release(command: Parser, what: str) -> None:
 
 
 def _release(text: str) -> str:
-    from kip848_records.replay.refusals import LOADERS, loader
+    from kip848_records.replay.refusals import TRIED, loader
 
     if loader(text) is None:
-        message = f"{text!r} is not a release of Kafka such as 4.1.1; tried: {', '.join(LOADERS)}"
+        message = f"{text!r} is not a release of Kafka such as 4.1.1; tried: {', '.join(TRIED)}"
         raise argparse.ArgumentTypeError(message)
     return text
 

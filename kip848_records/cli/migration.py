@@ -98,6 +98,8 @@ def _fleets(tables: Tables, cluster: str | None, release: str | None) -> Sequenc
     found = []
     for run in runs:
         (loads,) = check(tables, settings, expectations=(asked,), cluster=run.cluster).results
+        for fault in loads.faults.values():
+            raise fault
         found.append(fleet(tables, run, release, loads))
     return found
 

@@ -30,7 +30,7 @@ def loadable_by(release: str) -> Expectation:
     judged = refusals.loader(release)
     if judged is None:
         raise InputError(
-            f"{release!r} is not a release of Kafka", f"name one such as 4.1.1; tried: {', '.join(refusals.LOADERS)}"
+            f"{release!r} is not a release of Kafka", f"name one such as 4.1.1; tried: {', '.join(refusals.TRIED)}"
         )
     known = sorted(refusals.known_to_all(frozenset({judged})))
     # SQL joins these names and numbers: they are none of the user's.
@@ -59,11 +59,14 @@ def loadable_by(release: str) -> Expectation:
 def judged_text(release: str) -> str:
     """Return by which release another one is judged, to be appended to a sentence; empty for one that was tried."""
     judged = refusals.loader(release)
-    if judged == release:
-        return ", with the consumer protocol turned on there" if release == "3.9.1" else ""
     if judged == refusals.LOADERS[0]:
-        return ", judged as the default coordinator of 3.9"
-    return f", judged as {judged}: {release} was not tried"
+        return "" if judged == release else ", judged as the default coordinator of 3.9"
+    text = ""
+    if judged != release:
+        text = f", judged as {judged}: {release} was not tried"
+    if judged not in refusals.TRIED:
+        text += f", judged by its fixes: {release} was not tried" if judged == release else f", nor was {judged}"
+    return text + (", with the consumer protocol turned on there" if judged == "3.9.1" else "")
 
 
 def _knows(release: str, roles: Mapping[int, Role]) -> bool:

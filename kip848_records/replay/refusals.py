@@ -24,9 +24,15 @@ _DATA: Final[Mapping[str, Any]] = tomllib.loads(
 
 LOADERS: Final[tuple[str, ...]] = tuple(_DATA["releases"])
 """The releases whose loading is known, in their order. The first is the default coordinator of 3.9 and before."""
+TRIED: Final[tuple[str, ...]] = tuple(_DATA["tried"])
+"""Those of `LOADERS` whose coordinators gave the answers; the others are judged by the fixes that they have."""
 _WRITERS: Final = ("4.0.0", "4.1.1", "4.2.0", "4.2.1", "4.3.1", "4.4.0")
 RELEASES: Final = frozenset(_WRITERS)
 """The releases that may have written a log, from the first one in which the consumer protocol is not a preview."""
+
+
+FIRST_WITH_STREAMS: Final[str] = _DATA["bugs"]["KAFKA-20254"]["fixed_in"][0]
+"""The first release on which a classic application of Kafka Streams can move."""
 
 
 class KnownBug(NamedTuple):

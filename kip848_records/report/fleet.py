@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from kip848_records.expectations.loadable_by import judged_text
 from kip848_records.queries.questions import questions
 from kip848_records.replay.diagnosis.stays import normalised
 from kip848_records.replay.group.vocabulary import EAGER, UNKNOWN
-from kip848_records.replay.refusals import KNOWN_BUGS, LOADERS, loader
+from kip848_records.replay.refusals import FIRST_WITH_STREAMS, KNOWN_BUGS, LOADERS, loader
 from kip848_records.report.advice import client_text
 from kip848_records.report.readiness import REASONS
 from kip848_records.report.sql import query
@@ -33,7 +34,9 @@ VERDICTS: Final = {
     ONLINE: "can move now, while its members run",
     REPLACED: "Empty: the first member of the new protocol makes a new group, commits stay",
     "after_stop": "can move once all members have stopped",
-    "streams_after_stop": "Kafka Streams: can move once all members have stopped, on brokers from 4.2.1 on",
+    "streams_after_stop": (
+        f"Kafka Streams: can move once all members have stopped, on brokers from {FIRST_WITH_STREAMS} on"
+    ),
     "not_a_consumer": "no other protocol exists for it, as for Kafka Connect",
     "unloadable": "no broker can load its record",
     "unknown": "its last record is lost or unreadable",
@@ -50,7 +53,7 @@ _NO_LIMIT_MS: Final = 2**31 - 1
 _SESSION_MS: Final = (45_000, 60_000)
 """The session timeouts that brokers allow consumer groups by default, from and to."""
 _FIRST_WITH_ONLINE: Final = "4.0.0"
-_FIRST_WITH_STREAMS: Final = "4.2.1"
+_UNKNOWN_VERSIONS: Final = "SELECT reason FROM quarantine WHERE error_code = 'value_unknown_version' LIMIT 1"
 
 CONDITIONS: Final = (
     "group.consumer.migration.policy must allow upgrades: it does by default from 4.0 on; in 3.9 it is disabled",
@@ -80,7 +83,8 @@ class Fleet(NamedTuple):
     """What is known of the groups of a cluster: rows of questions and of the report's queries.
 
     `groups`: of `ready_to_move`; `others`: the counts of groups of the new protocols. `release`: the release of the
-    brokers that was asked about, None: not asked. `loads`: the result of `loadable_by` for it.
+    brokers that was asked about, None: not asked. `loads`: the result of `loadable_by` for it. `has_unknown_versions`:
+    whether a record has a value of a version that Kafka does not know.
     """
 
     run: Run
@@ -93,6 +97,7 @@ class Fleet(NamedTuple):
     notes: Sequence[str]
     release: str | None = None
     loads: Result | None = None
+    has_unknown_versions: bool = False
 
     @property
     def left(self) -> list[tuple[Row, Row]]:
@@ -144,6 +149,7 @@ def fleet(tables: Tables, run: Run, release: str | None = None, loads: Result | 
         asked.missing(run),
         release,
         loads,
+        release is not None and bool(tables.rows(_UNKNOWN_VERSIONS, cluster)),
     )
 
 
@@ -215,12 +221,9 @@ def verdict_lines(found: Fleet) -> Iterator[str]:
         if of[verdict]:
             held = f", {count_text(members[verdict], 'member')}" if members[verdict] else ""
             yield f"{count_text(of[verdict], 'group')}{held}: {words} ({verdict})"
-    half = of[MIXED] + of[ONLY_CLASSIC]
     for row in found.others:
-        groups = row.groups - (half if row.group_type == "consumer" else 0)
         came = f", {row.moved:,} of them from the classic protocol" if row.moved else ""
-        if groups:
-            yield f"{count_text(groups, f'{row.group_type} group')} without classic members{came}"
+        yield f"{count_text(row.groups, f'{row.group_type} group')} without classic members{came}"
 
 
 def _release(found: Fleet) -> Iterator[Section]:
@@ -229,20 +232,39 @@ def _release(found: Fleet) -> Iterator[Section]:
     if release is None or loads is None or judged is None:
         return
     place = LOADERS.index(judged)
-    notes = [] if judged == release else [f"judged as {judged}: {release} was not tried"]
-    if place < LOADERS.index(_FIRST_WITH_ONLINE):
+    notes = [text.removeprefix(", ")] if (text := judged_text(release)) else []
+    notes += loads.without
+    if judged == LOADERS[0]:
+        notes.append("this coordinator has no consumer protocol: no group can move there")
+    elif place < LOADERS.index(_FIRST_WITH_ONLINE):
         notes.append("the migration policy is disabled there by default: no group moves before that is set")
-        notes.append("a group whose assignor adds data is converted there, and the data is lost (KAFKA-18134)")
-    if place < LOADERS.index(_FIRST_WITH_STREAMS):
-        notes.append("applications of Kafka Streams cannot move there: they take brokers from 4.2.1 on")
+    if LOADERS[0] != judged and place < LOADERS.index(FIRST_WITH_STREAMS):
+        notes.append(f"applications of Kafka Streams cannot move there: they take brokers from {FIRST_WITH_STREAMS} on")
+    met = _met(found)
     notes += [
         f"{name}: {bug.rule}; {bug.consequence}. {bug.step}"
         for name, bug in KNOWN_BUGS.items()
-        if judged in bug.has and not bug.ends_load
+        if judged in bug.has and name in met
     ]
     rows = [(each.partition, each.offset, each.group_id, each.message) for each in (*loads.violations, *loads.unknown)]
-    title = f"Kafka {release} loads {loads.passed:,} of {count_text(_partitions(loads), 'partition')} for certain"
+    certain = "" if loads.without else " for certain"
+    title = f"Kafka {release} loads {loads.passed:,} of {count_text(_partitions(loads), 'partition')}{certain}"
     yield Section(title, ("partition", "offset", "group", "what"), rows, ("partition", "offset"), tuple(notes))
+
+
+def _met(found: Fleet) -> set[str]:
+    """Return the known bugs that end no load, and that the groups of this log can meet."""
+    reasons = {row.reason for row in found.reasons}
+    has_static = any(row.static_members for row in found.groups)
+    evidence = {
+        "KAFKA-18672": found.has_unknown_versions,
+        "KAFKA-18134": "assignor_user_data" in reasons,
+        "KAFKA-20662": any("KAFKA-20662" in (row.known_bugs or "") for row in found.groups),
+        "KAFKA-19720": has_static,
+        "KAFKA-19546": has_static,
+        "KAFKA-19570": any(row.kind == "streams_application" for row in found.groups),
+    }
+    return {name for name, is_met in evidence.items() if is_met}
 
 
 def _partitions(loads: Result) -> int:
@@ -502,7 +524,9 @@ def _loads_json(found: Fleet) -> dict[str, Any]:
     return {
         "release": found.release,
         "judged_as": loader(found.release or ""),
+        "judged_how": judged_text(found.release or "").removeprefix(", "),
         "partitions_loaded": loads.passed,
+        "without": list(loads.without),
         "findings": [
             {
                 "verdict": verdict,

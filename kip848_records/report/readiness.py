@@ -9,6 +9,7 @@ from rich.text import Text
 from kip848_records.machine.paths import with_page_paths
 from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE
 from kip848_records.replay.classic import upgrade
+from kip848_records.replay.refusals import FIRST_WITH_STREAMS
 from kip848_records.report.advice import client_text
 from kip848_records.report.group_history import Incarnation
 from kip848_records.report.terminal import count_text
@@ -44,7 +45,7 @@ REASONS: Final = {
     upgrade.NO_PROTOCOL: ("it has members, but no assignor", _STOP),
     upgrade.STREAMS_APPLICATION: (
         "it is an application of Kafka Streams",
-        "stop all members, then start them with group.protocol=streams, on brokers from 4.2.1 on",
+        f"stop all members, then start them with group.protocol=streams, on brokers from {FIRST_WITH_STREAMS} on",
     ),
 }
 """The reasons in `upgradable_reason`, each as text, with what to do."""

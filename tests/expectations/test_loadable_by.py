@@ -73,6 +73,22 @@ def test_a_release_that_does_not_know_a_group_loses_it(found) -> None:
     assert passed[0] == PASS
     assert (verdict, severity) == (VIOLATION, "warn")
     assert "this streams group" in message
+    assert message.endswith(
+        "its committed offsets stay. Stop its members before; do not delete it: that deletes its offsets too."
+    )
+
+
+def test_of_a_share_group_that_is_lost_no_offsets_are_named(found) -> None:
+    groups = [{"group_id": "s", "group_type": "share"}]
+    ((_, _, _, message), *_) = [each for each in found("3.9.1", group_state=groups) if each[0] == VIOLATION]
+    assert message.endswith("share group: it is gone there. Stop its members before.")
+
+
+@pytest.mark.parametrize("bug", [None, *(name for name, bug in refusals.KNOWN_BUGS.items() if bug.ends_load)])
+def test_who_is_told_to_delete_a_group_is_told_that_its_offsets_go(found, bug) -> None:
+    ((_, _, _, message),) = found("4.1.1", refused_record=[REFUSED | {"is_proven": True, "bug": bug}])
+    step = message[message.index(": no") :]
+    assert "delete the group" not in step.lower() or "deletes its offsets" in step
 
 
 def test_a_value_of_an_unknown_version_is_refused_from_4_0_on(found) -> None:
@@ -90,8 +106,29 @@ def test_a_release_ignores_what_does_not_decode_of_a_type_that_it_does_not_know(
     assert [each[0] for each in found("4.0.0", is_whole=True, quarantine=[row])] == [PASS]
 
 
-def test_another_release_than_one_that_was_tried_says_by_which_it_is_judged() -> None:
-    assert loadable_by("5.0.0").description.endswith("judged as 4.4.0: 5.0.0 was not tried")
+@pytest.mark.parametrize(
+    ("release", "said"),
+    [
+        ("4.1.1", ""),
+        ("4.1.2", ", judged by its fixes: 4.1.2 was not tried"),
+        ("4.0.9", ", judged as 4.0.2: 4.0.9 was not tried, nor was 4.0.2"),
+        ("5.0.0", ", judged as 4.4.0: 5.0.0 was not tried"),
+        ("3.9.1", ", with the consumer protocol turned on there"),
+        ("3.9", ", judged as 3.9.1: 3.9 was not tried, with the consumer protocol turned on there"),
+        ("3.8.1", ", judged as the default coordinator of 3.9"),
+        ("3.9.1-old", ""),
+    ],
+)
+def test_another_release_than_one_that_was_tried_says_by_which_it_is_judged(release, said) -> None:
+    assert loadable_by(release).description == f"Kafka {release} can load every partition of the log{said}"
+
+
+def test_a_release_counts_as_tried_if_its_coordinator_gave_answers() -> None:
+    with gzip.open(LOGS, "rt", encoding="utf-8") as lines:
+        assert set(refusals.TRIED) == {release for log in lines for release in json.loads(log)["refused"]}
+
+
+def test_what_is_no_release_is_refused() -> None:
     with pytest.raises(InputError, match="'five' is not a release of Kafka"):
         loadable_by("five")
 

@@ -6,7 +6,9 @@ from datetime import timedelta
 import pytest
 
 from kip848_records.cli import main
+from kip848_records.expectations import loadable_by
 from kip848_records.queries.duck import DuckTables
+from kip848_records.replay.refusals import KNOWN_BUGS
 from kip848_records.report.fleet import applications, as_json, fleet, sections
 from kip848_records.report.page.contents import contents
 from kip848_records.report.page.page import page
@@ -31,8 +33,8 @@ def found(tmp_path):
 def printed(tmp_path, capsys):
     """Run the command over a made fleet; return its exit code, stdout and stderr."""
 
-    def printed(made, *options):
-        made.write(tmp_path)
+    def printed(made, *options, run=None):
+        made.write(tmp_path, **(run or {}))
         code = main(["migration", str(tmp_path), "--quiet", *options])
         said = capsys.readouterr()
         return code, said.out, said.err
@@ -42,6 +44,10 @@ def printed(tmp_path, capsys):
 
 def section(fleet, title):
     return next(each for each in sections(fleet) if each.title.startswith(title))
+
+
+def sections_text(fleet):
+    return "\n".join(note for each in sections(fleet) for note in each.notes)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +108,12 @@ def test_who_is_left_in_a_group_that_is_half_way(found) -> None:
     ]
     made.mixed("stuck", 0, {"client_id": "older"})
     made.mixed("moved", 2)
+    made.mixed("new", 1)
+    upgraded = {"direction": "upgrade", "from_type": "classic", "at": AT - timedelta(hours=9)}
+    made.rows["group_migration"] += [upgraded | {"group_id": each} for each in ("stuck", "moved")]
     fleet = found(made)
+    assert [(row.groups, row.members, row.moved) for row in fleet.others] == [(2, 3, 1)]
+    assert "2 consumer groups without classic members, 1 of them from the classic protocol" in sections_text(fleet)
     assert [(row.group_id, group.verdict, row.client_id) for group, row in fleet.left] == [
         ("half", "mixed", "old"),
         ("stuck", "only_classic", "older"),
@@ -239,6 +250,85 @@ def test_a_release_says_what_it_loads_and_lacks(printed) -> None:
     assert code == 0
     assert (answer["judged_as"], answer["partitions_loaded"]) == ("4.1.1", 0)
     assert [(each["verdict"], each["offset"]) for each in answer["findings"]] == [("refused", 7)]
+
+
+@pytest.mark.parametrize(
+    ("release", "named"),
+    [
+        ("3.9.0", {"KAFKA-18134"}),
+        ("3.9.1-old", set()),
+        ("3.8.1", set()),
+        ("4.0.0", {"KAFKA-20662", "KAFKA-19720", "KAFKA-19546"}),
+        ("4.1.1", {"KAFKA-20662", "KAFKA-19720", "KAFKA-19570"}),
+        ("4.4.0", set()),
+    ],
+)
+def test_a_release_has_the_bugs_that_its_groups_can_meet_once(printed, release, named) -> None:
+    made = Fleet()
+    made.classic("own", reason="assignor_user_data", user_data_bytes=9)
+    made.classic("go", reason="malformed_subscription", subscription_error="cut")
+    made.classic("static", instance_id="i")
+    made.classic("app", protocol="stream", reason="streams_application")
+    code, out, _ = printed(made, "--release", release)
+    assert code == 0
+    assert {name for name in KNOWN_BUGS if f"{name}:" in out} == named
+    assert out.count("KAFKA-18134") == ("KAFKA-18134" in named)
+    assert ("this coordinator has no consumer protocol: no group can move there" in out) == release.startswith(
+        ("3.8", "3.9.1-")
+    )
+    assert ("migration policy is disabled there by default" in out) == (release == "3.9.0")
+
+
+@pytest.mark.parametrize("release", ["3.9.1", "4.0.0", "4.1.1"])
+def test_a_release_has_no_bug_of_which_the_log_has_nothing(printed, release) -> None:
+    made = Fleet()
+    made.classic("app")
+    out = printed(made, "--release", release)[1]
+    assert not [name for name in KNOWN_BUGS if f"{name}:" in out]
+
+
+def test_a_value_of_an_unknown_version_names_its_bug(printed) -> None:
+    made = Fleet()
+    made.classic("app")
+    made.rows["quarantine"] = [
+        {"partition": 0, "offset": 5, "key_type": 3, "error_code": "value_unknown_version", "position": 0}
+    ]
+    assert "KAFKA-18672:" in printed(made, "--release", "3.9.0")[1]
+
+
+def test_what_a_release_loads_is_not_certain_if_commits_were_not_read(printed) -> None:
+    made = Fleet()
+    made.classic("app")
+    made.rows["partition_history"] = [{"partition": 0, "is_base": True, "log_start_missing": False, "copy": "c"}]
+    _, out, _ = printed(made, "--release", "4.1.2")
+    assert "Kafka 4.1.2 loads 1 of 1 partition\n  - judged by its fixes: 4.1.2 was not tried\n" in out
+    assert "records of offset commits are not looked at" in " ".join(out.split())
+
+
+def test_json_has_what_a_release_was_not_asked_about(printed) -> None:
+    made = Fleet()
+    made.classic("app")
+    _, out, _ = printed(made, "--release", "4.1.2", "--json")
+    (without,) = json.loads(out)["release"]["without"]
+    assert "records of offset commits are not looked at" in without
+
+
+def test_what_a_release_loads_is_certain_if_commits_were_read(printed) -> None:
+    made = Fleet()
+    made.classic("app")
+    made.rows["partition_history"] = [{"partition": 0, "is_base": True, "log_start_missing": False, "copy": "c"}]
+    made.rows["latest_state"] = []
+    _, out, _ = printed(made, "--release", "4.1.1", run={"offset_commits": True})
+    assert "Kafka 4.1.1 loads 1 of 1 partition for certain\n" in out
+
+
+def test_a_query_that_fails_is_a_fault_of_the_command(printed, monkeypatch) -> None:
+    made = Fleet()
+    made.classic("app")
+    monkeypatch.setattr(loadable_by, "rendered", lambda *_, **__: "SELECT verdict FROM no_table_of_this_name")
+    code, out, err = printed(made, "--release", "4.1.1")
+    assert (code, out) == (70, "")
+    assert "no_table_of_this_name" in err
 
 
 def test_the_page_names_the_groups_to_begin_with(tmp_path) -> None:

@@ -60,7 +60,7 @@ WITH dialects AS (
 {% for name, step in steps.items() %}
             WHEN bug = '{{ name }}' THEN {{ step }}
 {% endfor %}
-            ELSE 'Do not load this log with the release; delete the group while a broker has it loaded, or see the runbook.'
+            ELSE 'Do not load this log with the release; or delete the group, which deletes its offsets too, while a broker has it loaded; see the runbook.'
         END AS step
     FROM ranked
     LEFT JOIN counts ON counts.partition = ranked.partition
@@ -91,13 +91,21 @@ FROM parts
 WHERE NOT EXISTS (SELECT 1 FROM refusals WHERE refusals.partition = parts.partition)
 UNION ALL
 SELECT
-    'violation', 'warn', group_id, NULL, NULL, partition, group_state.offset,
+    'violation', 'warn', group_id, NULL, NULL, partition, gone.offset,
     concat(
-        'Kafka {{ release }} ignores the records of this ', group_type, ' group: it is gone there, and only its committed ',
-        'offsets stay. Stop its members and delete it before.'
+        'Kafka {{ release }} ignores the records of this ', group_type, ' group: it is gone there',
+        CASE WHEN group_type = 'share' THEN '' ELSE ', and its committed offsets stay' END, '. ', gone.step
     ),
-    'Stop its members and delete it before.'
-FROM group_state
+    gone.step
+FROM (
+    SELECT
+        group_state.*,
+        CASE
+            WHEN group_type = 'share' THEN 'Stop its members before.'
+            ELSE 'Stop its members before; do not delete it: that deletes its offsets too.'
+        END AS step
+    FROM group_state
+) AS gone
 WHERE group_type IN ({{ lost | join(", ") }})
 UNION ALL
 SELECT
