@@ -112,7 +112,7 @@ def _required(tables: Tables, found: Sequence[Fleet], patterns: Sequence[str]) -
     from kip848_records.report.fleet import refused_groups
     from kip848_records.text import matches, printable
 
-    refused: dict[tuple[str, str], Row] = {}
+    refused: dict[tuple[str, int, str], Row] = {}
     for pattern in patterns:
         ids = [
             row.group_id
@@ -124,8 +124,13 @@ def _required(tables: Tables, found: Sequence[Fleet], patterns: Sequence[str]) -
                 f"--require-upgradable {printable(pattern)} matches no group",
                 "kip848 query DIR ready_to_move lists them",
             )
-        refused |= {(each.run.cluster, row.group_id): row for each in found for row in refused_groups(each, pattern)}
-    for (_, group_id), row in refused.items():
+        refused |= {
+            (each.run.cluster, row.partition, row.group_id): row
+            for each in found
+            for row in refused_groups(each, pattern)
+        }
+    for (cluster, partition, group_id), row in refused.items():
         why = f": {row.reasons}" if row.reasons else ""
-        print(f"{printable(group_id)} cannot move now: {row.verdict}{why}", file=sys.stderr)
+        place = f"cluster {printable(cluster)}, partition {partition}"
+        print(f"{printable(group_id)} cannot move now: {row.verdict}{why} ({place})", file=sys.stderr)
     return _REFUSED if refused else 0

@@ -13,13 +13,7 @@
 -- a string that is not UTF-8, and a tagged field of another size than it states, both of which a broker reads. A broker
 -- ignores trailing bytes. Offset commits count only if an audit reads them, with --offset-commits. Dialects dispute the
 -- types of consumer groups: if more of those failed than were replayed at all, the dialect may be wrong.
-WITH dialects AS (
-    SELECT failed.failed > replayed.replayed AS is_other
-    FROM (
-        SELECT count_if(is_disputed(key_type) AND position IS NOT NULL) AS failed FROM quarantine
-    ) AS failed
-    CROSS JOIN (SELECT coalesce(sum(CAST(records AS decimal(38, 0))), 0) AS replayed FROM group_state) AS replayed
-), undecodable AS (
+WITH undecodable AS (
     SELECT
         quarantine.*,
         coalesce(is_disputed(key_type), false) AND is_other AS is_foreign,
@@ -29,7 +23,7 @@ WITH dialects AS (
         ) AS may_load,
         concat('expected a record that decodes, seen: ', text(reason)) AS seen
     FROM quarantine
-    CROSS JOIN dialects
+    CROSS JOIN other_dialect
 )
 SELECT
     verdict(NOT is_forgiven, position IS NOT NULL AND NOT may_load AND NOT is_foreign) AS verdict,
@@ -43,13 +37,12 @@ SELECT
 FROM undecodable
 UNION ALL
 SELECT
-    'unknown', CAST(NULL AS string), group_id, CAST(NULL AS int), CAST(NULL AS string), partition, latest_state.offset,
+    'unknown', CAST(NULL AS string), group_id, CAST(NULL AS int), CAST(NULL AS string), partition, refused_commits.offset,
     concat(
         'expected a record that decodes, seen: an offset commit of key type 0 with a value of a version above 0; ',
         'refused by Kafka 4.1.1 to 4.4.0'
     )
-FROM latest_state
-WHERE key_type = record_type(LEGACY_OFFSET_COMMIT) AND (latest_state.value LIKE '%,"expireTimestamp":%' OR latest_state.value LIKE '%,"leaderEpoch":%')
+FROM refused_commits
 UNION ALL
 SELECT verdict, severity, group_id, group_epoch, member_id, partition, invariants.offset, message
 FROM invariants

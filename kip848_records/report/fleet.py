@@ -14,7 +14,7 @@ from kip848_records.replay.diagnosis.stays import normalised
 from kip848_records.replay.group.vocabulary import EAGER, UNKNOWN
 from kip848_records.replay.refusals import FIRST_WITH_STREAMS, KNOWN_BUGS, LOADERS, loader
 from kip848_records.report.advice import client_text
-from kip848_records.report.readiness import REASONS
+from kip848_records.report.readiness import REASONS, advised
 from kip848_records.report.sql import query
 from kip848_records.report.terminal import count_text, names_text, span_text, time_text
 from kip848_records.text import matches
@@ -50,14 +50,14 @@ _CANARIES: Final = 10
 _SMALL: Final = 5
 _NAMED: Final = 3
 _NO_LIMIT_MS: Final = 2**31 - 1
-_SESSION_MS: Final = (45_000, 60_000)
-"""The session timeouts that brokers allow consumer groups by default, from and to."""
+_SESSION_MS: Final = 45_000
+"""The session timeout of members of consumer groups by default: the broker's, whatever the client has."""
 _FIRST_WITH_ONLINE: Final = "4.0.0"
 _UNKNOWN_VERSIONS: Final = "SELECT reason FROM quarantine WHERE error_code = 'value_unknown_version' LIMIT 1"
 
 CONDITIONS: Final = (
     "group.consumer.migration.policy must allow upgrades: it does by default from 4.0 on; in 3.9 it is disabled",
-    "group.consumer.max.size must be at least size_needed, members + 1: the first new member joins beside the others",
+    "group.consumer.max.size must be at least size_needed, members + 1: the first new member joins as one more member",
     "while a new or an Empty group is in its first join phase, the broker refuses a consumer member: it must retry",
     "a client must know group.protocol=consumer: its version is not in the log",
     (
@@ -102,8 +102,8 @@ class Fleet(NamedTuple):
     @property
     def left(self) -> list[tuple[Row, Row]]:
         """Return the members of the classic protocol in groups that are half-way, each behind the row of its group."""
-        half = {(row.partition, row.group_id): row for row in self.of_verdict(MIXED, ONLY_CLASSIC)}
-        return [(half[key], row) for row in self.members if (key := (row.partition, row.group_id)) in half]
+        half = {_key(row): row for row in self.of_verdict(MIXED, ONLY_CLASSIC)}
+        return [(half[key], row) for row in self.members if (key := _key(row)) in half]
 
     def of_verdict(self, *verdicts: str) -> list[Row]:
         """Return the groups with one of these verdicts, those that would gain most first."""
@@ -111,9 +111,9 @@ class Fleet(NamedTuple):
 
     @property
     def canaries(self) -> list[Row]:
-        """The groups to begin with: they can move now, and are small, eager and often rebalanced: they show most.
+        """The groups to begin with: they can move now; small ones that are eager and often rebalanced show most.
 
-        Those without static members and with an assignor that the broker has come before all others.
+        The order prefers groups, and leaves none out: without static members, with an assignor that brokers also have.
         """
         fit = [row for row in self.of_verdict(ONLINE) if row.kind == "consumer"]
         return sorted(
@@ -127,8 +127,8 @@ class Fleet(NamedTuple):
     @property
     def gaining(self) -> list[Row]:
         """The groups that would gain most, by the partitions that rebalances stop in an hour, without canaries."""
-        first = {row.group_id for row in self.canaries}
-        found = [row for row in self.of_verdict(ONLINE) if row.group_id not in first and stopped_per_hour(row)]
+        first = set(map(_key, self.canaries))
+        found = [row for row in self.of_verdict(ONLINE) if _key(row) not in first and stopped_per_hour(row)]
         return sorted(found, key=lambda row: (-(stopped_per_hour(row) or 0), row.group_id))
 
 
@@ -153,6 +153,11 @@ def fleet(tables: Tables, run: Run, release: str | None = None, loads: Result | 
     )
 
 
+def _key(row: Row) -> tuple[int, str]:
+    """Return what a group is known by: its id may be in several partitions, if their number has changed."""
+    return row.partition, row.group_id
+
+
 def refused_groups(found: Fleet, pattern: str) -> list[Row]:
     """Return the groups whose ids match a pattern and that cannot be shown to be able to move."""
     return [row for row in found.groups if matches(pattern, row.group_id) and row.verdict not in _MOVABLE]
@@ -173,14 +178,14 @@ def applications(found: Fleet) -> list[tuple[str, dict[str, Any]]]:
     by_name: dict[str, dict[str, Any]] = defaultdict(
         lambda: {"groups": set(), "members": 0, "hosts": set(), "verdicts": defaultdict(set)}
     )
-    verdicts = {(row.partition, row.group_id): row.verdict for row in found.groups}
+    verdicts = {_key(row): row.verdict for row in found.groups}
     for row in found.members:
         is_named = row.client_id is not None and row.group_id not in row.client_id
         app = by_name[str(normalised(row.client_id if is_named else row.group_id))]
         app["groups"].add(row.group_id)
         app["members"] += 1
         app["hosts"].add((row.client_host or "").removeprefix("/"))
-        app["verdicts"][verdicts[row.partition, row.group_id]].add(row.group_id)
+        app["verdicts"][verdicts[_key(row)]].add(row.group_id)
     return sorted(by_name.items(), key=lambda each: (-len(each[1]["groups"]), -each[1]["members"], each[0]))
 
 
@@ -217,10 +222,9 @@ def verdict_lines(found: Fleet) -> Iterator[str]:
     members = Counter[str]()
     for row in found.groups:
         members[row.verdict] += row.members or 0
-    for verdict, words in VERDICTS.items():
-        if of[verdict]:
-            held = f", {count_text(members[verdict], 'member')}" if members[verdict] else ""
-            yield f"{count_text(of[verdict], 'group')}{held}: {words} ({verdict})"
+    for verdict, groups in of.items():  # in the order of `ready_to_move`
+        held = f", {count_text(members[verdict], 'member')}" if members[verdict] else ""
+        yield f"{count_text(groups, 'group')}{held}: {VERDICTS[verdict]} ({verdict})"
     for row in found.others:
         came = f", {row.moved:,} of them from the classic protocol" if row.moved else ""
         yield f"{count_text(row.groups, f'{row.group_type} group')} without classic members{came}"
@@ -271,6 +275,13 @@ def _partitions(loads: Result) -> int:
     return loads.passed + loads.errors + loads.unknowns
 
 
+_BECAUSE: Final = {
+    True: "a classic member took the place of a static one",
+    False: "the last consumer member left",
+    None: "the log does not show why",
+}
+
+
 def _running(found: Fleet) -> Iterator[Section]:
     if found.left:
         rows = [
@@ -304,9 +315,7 @@ def _running(found: Fleet) -> Iterator[Section]:
                 row.group_id,
                 time_text(row.at_ms),
                 row.converted,
-                "a classic member took the place of a static one"
-                if row.by_replacement
-                else "the last consumer member left",
+                _BECAUSE[row.by_replacement],
             )
             for row in found.downgrades
         ]
@@ -356,15 +365,15 @@ def _plan(found: Fleet) -> Iterator[Section]:
     right = _GAIN[3:7]
     if canaries := found.canaries:
         note = (
-            f"They can move now. Groups of up to {_SMALL} members, without static ones, and with an assignor that the "
-            "broker has come first; of these the eager ones that rebalance most often"
+            "They can move now. In this order: groups without static members, with an assignor that brokers also have, "
+            f"with up to {_SMALL} members, eager, often rebalanced"
         )
         yield Section("Begin with these", _GAIN, list(map(_gain, canaries)), ("members", *right), (note,))
     if gaining := found.gaining:
         note = "By the partitions that their rebalances stopped in an hour; without an owner: all partitions together"
         yield Section("Then those that gain most", _GAIN, list(map(_gain, gaining)), ("members", *right), (note,))
-    planned = {row.group_id for row in (*canaries, *found.gaining)}
-    others = [row for row in found.of_verdict(ONLINE, REPLACED) if row.group_id not in planned]
+    planned = set(map(_key, (*canaries, *gaining)))
+    others = [row for row in found.of_verdict(ONLINE, REPLACED) if _key(row) not in planned]
     if others:
         verdicts = Counter(row.verdict for row in others)
         words = [
@@ -377,9 +386,13 @@ def _plan(found: Fleet) -> Iterator[Section]:
 
 
 def _refused(found: Fleet) -> Iterator[Section]:
+    of_group: dict[tuple[int, str], set[str]] = defaultdict(set)
+    for row in found.reasons:
+        of_group[_key(row)].add(row.reason)
     by_reason: dict[str, list[Row]] = defaultdict(list)
     for row in found.reasons:
-        by_reason[row.reason].append(row)
+        if row.reason in advised(of_group[_key(row)]):
+            by_reason[row.reason].append(row)
     rows = []
     for reason, each in sorted(
         by_reason.items(), key=lambda found: (-len({row.group_id for row in found[1]}), found[0])
@@ -417,7 +430,6 @@ def _applications(found: Fleet) -> Iterator[Section]:
 def _changes(found: Fleet) -> Iterator[Section]:
     movable = [row for row in found.groups if row.kind == "consumer" and row.members]
     sized = [row for row in movable if row.size_needed is not None]
-    least, most = _SESSION_MS
     changes: list[tuple[str, Iterable[Row], str]] = [
         (
             "assignor range",
@@ -427,7 +439,7 @@ def _changes(found: Fleet) -> Iterator[Section]:
         (
             "assignor of its own",
             (row for row in movable if row.assignor_note == "none"),
-            "the broker's assignor takes its place, without a word: ask the owner",
+            "the broker's assignor takes its place, without a warning: ask the owner",
         ),
         (
             "sticky or round-robin assignor",
@@ -441,11 +453,7 @@ def _changes(found: Fleet) -> Iterator[Section]:
         ),
         (
             "session timeout",
-            (
-                row
-                for row in movable
-                if (row.session_timeout_ms or least) > most or (row.least_session_timeout_ms or least) < least
-            ),
+            (row for row in movable if {row.session_timeout_ms, row.least_session_timeout_ms} - {None, _SESSION_MS}),
             "the broker's group.consumer.session.timeout.ms, 45 s by default, takes the place of session.timeout.ms",
         ),
         (
@@ -475,13 +483,14 @@ def _changes(found: Fleet) -> Iterator[Section]:
 
 def as_json(found: Fleet) -> dict[str, Any]:
     """Return all of it for programs: rows as objects, times as `datetime`."""
-    reasons: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    reasons: dict[tuple[int, str], list[dict[str, Any]]] = defaultdict(list)
     for row in found.reasons:
-        reasons[row.group_id].append({key: value for key, value in row._asdict().items() if key != "group_id"})
+        columns = row._asdict()
+        reasons[_key(row)].append({name: columns[name] for name in columns if name not in {"group_id", "partition"}})
     groups = [
         {
             **row._asdict(),
-            "reasons": reasons[row.group_id],
+            "reasons": reasons[_key(row)],
             "conditions": ["policy", "size_needed"] if row.verdict == ONLINE else [],
             "stopped_per_hour": stopped_per_hour(row),
         }

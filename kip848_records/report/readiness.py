@@ -16,7 +16,7 @@ from kip848_records.report.terminal import count_text
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory
@@ -94,7 +94,13 @@ def upgrade_text(upgradable: bool | None, members: int | None) -> str:  # noqa: 
 
 def upgrade_reasons(upgradable_reason: str | None) -> list[str]:
     """Return why a classic group cannot be upgraded, each reason with what to do."""
-    return [": ".join(REASONS[each]) for each in (upgradable_reason or "").split(", ") if each in REASONS]
+    return [": ".join(REASONS[each]) for each in advised((upgradable_reason or "").split(", ")) if each in REASONS]
+
+
+def advised(reasons: Collection[str]) -> list[str]:
+    """Return the reasons that need advice: the data that the assignor of Kafka Streams adds needs none of its own."""
+    is_streams = upgrade.STREAMS_APPLICATION in reasons
+    return [each for each in reasons if not (is_streams and each == upgrade.ASSIGNOR_USER_DATA)]
 
 
 def _malformed(group: GroupHistory, row: Row) -> Iterator[Text]:

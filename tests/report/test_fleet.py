@@ -84,7 +84,25 @@ def test_an_application_of_streams_that_is_empty_is_still_one(found) -> None:
     made = Fleet()
     made.classic("g", 0, protocol="stream")
     ((group,),) = [found(made).groups]
-    assert (group.kind, group.verdict) == ("streams_application", "replaced")
+    assert (group.kind, group.verdict) == ("streams_application", "streams_after_stop")
+
+
+@pytest.mark.parametrize(("protocol_type", "kind"), [("connect", "connect"), ("sr", "other")])
+def test_a_group_that_has_no_other_protocol_cannot_move_when_it_is_empty(printed, protocol_type, kind) -> None:
+    made = Fleet()
+    made.classic("workers", 0, protocol=None, protocol_type=protocol_type)
+    code, out, err = printed(made, "--json", "--require-upgradable", "*")
+    ((group,),) = [json.loads(out)["groups"]]
+    assert (group["kind"], group["verdict"]) == (kind, "not_a_consumer")
+    assert (code, err) == (1, "workers cannot move now: not_a_consumer (cluster c, partition 0)\n")
+
+
+@pytest.mark.parametrize("protocol_type", ["", "consumer", None])
+def test_an_empty_group_of_consumers_is_replaced(found, protocol_type) -> None:
+    made = Fleet()
+    made.classic("g", 0, protocol=None, protocol_type=protocol_type)
+    ((group,),) = [found(made).groups]
+    assert group.verdict == "replaced"
 
 
 def test_each_reason_names_the_member_and_its_client(found) -> None:
@@ -131,7 +149,11 @@ def test_who_is_left_in_a_group_that_is_half_way(found) -> None:
 
 @pytest.mark.parametrize(
     ("how", "because"),
-    [("downgraded", "the last consumer member left"), ("replaced", "a classic member took the place of a static one")],
+    [
+        ("downgraded", "the last consumer member left"),
+        ("replaced", "a classic member took the place of a static one"),
+        (None, "the log does not show why"),
+    ],
 )
 def test_why_a_group_went_back(found, how, because) -> None:
     made = Fleet()
@@ -155,13 +177,14 @@ def test_what_the_move_changes(found) -> None:
     made = Fleet()
     made.classic("never", rebalance_timeout_ms=2**31 - 1, session_timeout_ms=45_000)
     made.classic("short", session_timeout_ms=10_000, protocol="mine")
-    made.classic("usual", session_timeout_ms=60_000, protocol="sticky", rebalance_timeout_ms=300_000)
+    made.classic("long", session_timeout_ms=60_000, protocol="range", rebalance_timeout_ms=300_000)
+    made.classic("usual", session_timeout_ms=45_000, protocol="sticky", rebalance_timeout_ms=300_000)
     rows = {row[0]: row[2] for row in section(found(made), "What the move changes").rows}
     assert rows == {
-        "assignor range": "never",
+        "assignor range": "long, never",
         "assignor of its own": "short",
         "sticky or round-robin assignor": "usual",
-        "session timeout": "short",
+        "session timeout": "long, short",
         "max.poll.interval.ms of 2^31 - 1": "never",
     }
 
@@ -174,7 +197,6 @@ def test_a_fleet_of_2000_groups_names_the_ten_to_begin_with_and_all_that_cannot_
     assert by_reason == {
         "malformed_subscription": len(truth["malformed"]),
         "streams_application": len(truth["streams"]),
-        "assignor_user_data": len(truth["streams"]),
         "protocol_type": len(truth["connect"]),
     }
     assert fleet.gaining[0].group_id.startswith(("own-", "static-"))
@@ -193,6 +215,21 @@ def test_json_has_every_group_with_its_reasons(found) -> None:
     assert groups["java"]["conditions"] == ["policy", "size_needed"]
     assert answer["plan"] == {"canaries": ["java"], "gain_most": []}
     assert answer["verdicts"] == {"online": 1, "after_stop": 1}
+
+
+def test_a_group_id_of_two_partitions_is_two_groups(found) -> None:
+    made = Fleet()
+    made.classic("go", reason="malformed_subscription", subscription_error="cut")
+    made.classic("go", rebalances=20)
+    half = len(made.rows["membership"]) // 2
+    for name, rows in made.rows.items():
+        for row in rows[half if name in {"membership", "classic_member"} else 1 :] if name != "rebalance" else rows:
+            row["partition"] = 1
+    groups = {each["partition"]: each for each in as_json(found(made))["groups"]}
+    assert [(groups[nth]["verdict"], len(groups[nth]["reasons"])) for nth in (0, 1)] == [
+        ("after_stop", 2),
+        ("online", 0),
+    ]
 
 
 def test_the_command_prints_the_plan_in_each_form(printed) -> None:
@@ -219,7 +256,7 @@ def test_markdown_writes_ids_as_code(printed) -> None:
     [
         ("java*", 0, ""),
         ("ha?f", 0, ""),
-        ("*", 1, "go cannot move now: after_stop: malformed_subscription\n"),
+        ("*", 1, "go cannot move now: after_stop: malformed_subscription (cluster c, partition 0)\n"),
     ],
 )
 def test_a_pipeline_can_require_that_groups_can_move(printed, pattern, code, said) -> None:

@@ -5,13 +5,7 @@
 
    The verdict is about the records of the copy, in their order, as a coordinator loads them. A partition of which the copy
    has the start, and no lost record, has all that the broker has; else what is refused must be proven. #}
-WITH dialects AS (
-    SELECT failed.failed > replayed.replayed AS is_other
-    FROM (
-        SELECT count_if(is_disputed(key_type) AND position IS NOT NULL) AS failed FROM quarantine
-    ) AS failed
-    CROSS JOIN (SELECT coalesce(sum(CAST(records AS decimal(38, 0))), 0) AS replayed FROM group_state) AS replayed
-), parts AS (
+WITH parts AS (
     SELECT
         partition, coalesce(NOT log_start_missing, false) AND first_lost_offset IS NULL AS is_whole
     FROM partition_history
@@ -31,17 +25,15 @@ WITH dialects AS (
             {{ ", 'value_unknown_version', 'value_negative_version'" if reads_unknown_versions }}
         )
     FROM quarantine
-    CROSS JOIN dialects
+    CROSS JOIN other_dialect
     WHERE error_code NOT IN ('key_trailing_bytes', 'value_trailing_bytes')
         AND (key_type IS NULL OR key_type IN ({{ known | join(", ") }}))
 {% if refuses_versions_of_type_0 %}
     UNION ALL
     SELECT
-        partition, latest_state.offset, group_id, CAST(NULL AS string), key_type,
+        partition, refused_commits.offset, group_id, CAST(NULL AS string), key_type,
         'an offset commit of key type 0 has a value of a version above 0', 'commit-type-0', true
-    FROM latest_state
-    WHERE key_type = record_type(LEGACY_OFFSET_COMMIT)
-        AND (latest_state.value LIKE '%,"expireTimestamp":%' OR latest_state.value LIKE '%,"leaderEpoch":%')
+    FROM refused_commits
 {% endif %}
 ), ranked AS (
     SELECT

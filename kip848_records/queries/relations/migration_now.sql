@@ -2,7 +2,8 @@
 -- how far it is. A group with offset commits only is one, if they were read.
 -- verdict: online (converted while members are in it, if the broker's policy and its largest group size allow it); replaced
 -- (Empty: the first member of another protocol makes a new group, commits stay); after_stop, streams_after_stop (once all
--- members have left); not_a_consumer (no other protocol exists); unloadable; mixed (members of both protocols); only_classic (a
+-- members have left; an Empty application of Kafka Streams too, as it needs a release of brokers that is not in the log);
+-- not_a_consumer (no other protocol exists, Empty or not: a consumer would only take the id); unloadable; mixed (members of both protocols); only_classic (a
 -- consumer group in which all members use the classic protocol); unknown (its last record is lost or unreadable).
 -- The numbers of rebalances are those of the present incarnation as a classic group: neither the first assignment, nor what
 -- emptied it. per_hour is null if fewer than 10 minutes were observed.
@@ -79,6 +80,8 @@ WITH counted AS (
             WHEN states.upgradable_reason LIKE '%streams_application%' THEN 'streams_after_stop'
             WHEN states.upgradable_reason IS NOT NULL THEN 'after_stop'
             WHEN states.upgradable IS NULL THEN 'unknown'
+            WHEN coalesce(states.protocol, generations.protocol) = 'stream' THEN 'streams_after_stop'
+            WHEN states.protocol_type NOT IN ('', 'consumer') THEN 'not_a_consumer'
             WHEN states.members = 0 THEN 'replaced'
             ELSE 'online'
         END AS verdict,
