@@ -524,7 +524,7 @@ def test_question_ready_to_move(ask_of):
 
 def test_question_migration_reasons(ask_of):
     found = {row[0]: row[1:] for row in ask_of("migration_reasons", "connect")}
-    assert found["connect-cluster"] == ("protocol_type", None, None, None, "connect")
+    assert found["connect-cluster"] == ("protocol_type", None, None, None, "connect", 1)
 
 
 def test_question_still_classic(ask_of):
