@@ -72,8 +72,8 @@ class Fleet:
             state = {"group_id": group_id, "group_type": "consumer", "member_id": f"m{nth}", "state": "reconciled"}
             self.rows["member_state_timeline"].append(state | {"is_classic": each.get("is_classic", False)})
 
-    def write(self, out: Path, **run: Any) -> None:
-        made_tables.write(out, "c", audit_runs=[{"run": 1, "captured_at": AT, **run}], **self.rows)
+    def write(self, out: Path, cluster: str = "c", **run: Any) -> None:
+        made_tables.write(out, cluster, audit_runs=[{"run": 1, "captured_at": AT, **run}], **self.rows)
 
 
 def large() -> tuple[Fleet, dict[str, set[str]]]:  # noqa: C901 - a kind of group each

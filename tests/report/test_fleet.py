@@ -268,6 +268,16 @@ def test_a_pipeline_can_require_that_groups_can_move(printed, pattern, code, sai
     assert (found, err) == (code, said)
 
 
+def test_a_group_that_cannot_move_is_named_with_its_cluster(tmp_path, capsys) -> None:
+    for cluster in ("a", "b"):
+        made = Fleet()
+        made.classic("go", reason="malformed_subscription", subscription_error="cut")
+        made.write(tmp_path, cluster)
+    assert main(["migration", str(tmp_path), "--quiet", "--require-upgradable", "*"]) == 1
+    said = "go cannot move now: after_stop: malformed_subscription (cluster {}, partition 0)\n"
+    assert capsys.readouterr().err == said.format("a") + said.format("b")
+
+
 def test_a_pattern_that_matches_no_group_is_an_error(printed) -> None:
     made = Fleet()
     made.classic("java")
