@@ -66,12 +66,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 @contextmanager
 def _closed_brokers(arguments: Namespace) -> Iterator[None]:
     """Close the client of a live topic that a command has opened (`before_spark.check_topics`)."""
-    arguments.brokers = None
     try:
         yield
     finally:
-        if arguments.brokers is not None:
-            arguments.brokers.close()
+        if (brokers := getattr(arguments, "brokers", None)) is not None:
+            brokers.close()
 
 
 def _failure(error: Exception) -> Kip848Error:

@@ -105,7 +105,11 @@ def _as_ours(given: Sequence[str]) -> list[str]:
 
 
 def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "", *, at_least: int = 1) -> None:
-    """Add the options that read a log: its `sources` (`besides`: other values), their format, and `debug`."""
+    """Add the options that read a log: its `sources` (`besides`: other values), their format, and `debug`.
+
+    `brokers`: the client of a live topic, once `before_spark.check_topics` has opened it.
+    """
+    command.set_defaults(brokers=None)
     if not at_least:
         command.late_argument = "sources"
     from kip848_records.protocol.messages import AUTO, DIALECTS, KAFKA

@@ -279,12 +279,11 @@ class TestWithoutSpark:
         assert not [*tmp_path.glob("kip848-*")]
 
     def test_the_folder_for_temporary_files(self, captures, disk):
+        """The answer about a small log needs none."""
         source = captures / "kafka-4.0.0-zstd" / "segments"
-        code, printed, said = ended("check", source, "--no-cache", TMPDIR=disk)
-        assert (code, printed) == (2, [])
-        error, _ = without_panic(said)
-        assert error.startswith("error: there is no space left on a disk (")
-        assert f"is free on the disk of {disk}/kip848-" in error
+        code, printed, _ = ended("check", source, "--no-cache", TMPDIR=disk)
+        assert code == 0
+        assert printed[-1].startswith(f"1 of {EVALUATED} expectations warned, ")
         assert not [*disk.iterdir()]
 
     @pytest.mark.parametrize("place", ["--out", "--scratch"])

@@ -42,6 +42,7 @@ ENDS = {
     "membership": lambda row: row["left_at"],
     "member_state_timeline": lambda row: row["to_at"],
     "anomaly": lambda row: row["at"],
+    "refused_record": lambda row: row["at"],
     "classic_generation": lambda row: row["ended_at"],
     "group_migration": lambda row: (row["mixed_until"] or row["at"]) if has_mixed_end(row) else None,
     "task_handover": lambda row: row["status"] != "open" and row["ended_at"],
@@ -57,7 +58,7 @@ ENDS = {
 pytestmark = pytest.mark.slow
 
 WITHOUT_ROWS = {
-    *("anomaly", "classic_generation", "group_migration"),
+    *("anomaly", "classic_generation", "group_migration", "refused_record"),
     *("task_handover", "ownership", "share_partition_state", "diagnosis"),
     *("commit_progress", "commit_jump", "consumption_stop"),
 }

@@ -97,7 +97,7 @@ def test_where_delta_rs_cannot_open_them_spark_does_and_says_why(classic, audits
     def refuse(*_, **__):
         raise OSError(errno.EACCES, "no credentials")
 
-    monkeypatch.setattr("kip848_records.queries.duck.DeltaTable", refuse)
+    monkeypatch.setattr("deltalake.DeltaTable", refuse)
     notes = []
     opened = open_tables(str(audits.out), session=lambda: classic, note=notes.append)
     assert (opened.engine, len(notes)) == ("spark", 1)
