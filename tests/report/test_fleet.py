@@ -105,6 +105,18 @@ def test_an_empty_group_of_consumers_is_replaced(found, protocol_type) -> None:
     assert group.verdict == "replaced"
 
 
+def test_the_verdicts_are_in_the_order_of_the_question(found) -> None:
+    made = Fleet()
+    made.classic("empty", 0, protocol=None)
+    made.classic("app", protocol="stream", reason="streams_application")
+    made.classic("java")
+    made.mixed("half", 1, {"client_id": "old"})
+    fleet = found(made)
+    verdicts = [row.verdict for row in fleet.groups]
+    assert verdicts == ["mixed", "online", "replaced", "streams_after_stop"]
+    assert [line.rpartition("(")[2].rstrip(")") for line in section(fleet, "2 of 3").notes] == verdicts
+
+
 def test_each_reason_names_the_member_and_its_client(found) -> None:
     made = Fleet()
     made.classic("go", reason="malformed_subscription", subscription_error="version 1 ends before ownedPartitions")

@@ -8,7 +8,7 @@ from rich.console import Console
 from kip848_records.queries.duck import DuckTables
 from kip848_records.replay.classic import upgrade
 from kip848_records.report.group_history import GroupHistory
-from kip848_records.report.readiness import REASONS, readiness, refused_records
+from kip848_records.report.readiness import REASONS, readiness, refused_records, upgrade_reasons
 from tests import made_tables
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
@@ -106,3 +106,9 @@ def test_a_record_of_another_group_keeps_brokers_from_loading_the_partition(tmp_
 def test_a_refusal_that_is_not_proven_says_so(tmp_path):
     text = text_of(tmp_path, refused_records, {}, anomaly=[REFUSED | {"is_proven": False}])
     assert "other releases load it, or earlier records are missing here\n" in text
+
+
+def test_an_application_of_streams_gets_one_advice() -> None:
+    (advice,) = upgrade_reasons("assignor_user_data, streams_application")
+    assert "group.protocol=streams" in advice
+    assert "group.protocol=consumer" not in advice
