@@ -135,7 +135,8 @@ MORE = {
     "group_state": [NOT_SUBSCRIBED | {"group_type": "classic", "members": 1}],
     "latest_state": [
         NOT_SUBSCRIBED
-        | {"key_type": 1, "key": '{"topic":"left","partition":1}', "value": '{"offset":7}', "transaction": "none"}
+        | {"key_type": 1, "key": '{"topic":"left","partition":1}', "value": '{"offset":7}', "transaction": "none"},
+        {"key_type": 0, "key": "{}", "value": '{"offset":7,"leaderEpoch":1,"metadata":""}', "transaction": "none"},
     ],
     "membership": [
         {"group_type": "share", "topics": ["t"]},

@@ -69,6 +69,10 @@ class Lister:
             )
 
 
+NOT_IN_DUMP = {"subscription_version", "user_data_bytes"}
+"""Of a classic member: the records of a dump are read without them."""
+
+
 @pytest.mark.parametrize("largest_bytes", [20_000, 1 << 20])
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
 def test_captures(monkeypatch, capture, largest_bytes):
@@ -83,10 +87,13 @@ def test_captures(monkeypatch, capture, largest_bytes):
     expected = replayed(records, inputs)
     batches = list(replay_batches(inputs, [log_batch(rows)]))
     assert {row_class.__name__ for row_class, _ in batches} - expected.keys() <= {"LatestState", "TopicName"}
-    for name in expected:
+    for name in expected.keys() - {"RefusedRecord"}:  # what a release refuses shows in bytes
         row_class = next(found for found in ROW_CLASSES.values() if found.__name__ == name)
         found = [row for row_class, batch in batches if row_class.__name__ == name for row in batch.to_pylist()]
         plain = to_batch(row_class, expected[name]).to_pylist()
+        for row in (*found, *plain):
+            for column in NOT_IN_DUMP & row.keys():
+                del row[column]
         assert sorted(map(str, found)) == sorted(map(str, plain))
 
 

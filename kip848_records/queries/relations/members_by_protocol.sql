@@ -16,4 +16,4 @@ LEFT JOIN classic_member AS described
     ON described.partition = stay.partition AND described.group_id = stay.group_id
     AND described.incarnation = stay.incarnation AND described.generation = present.generation
     AND described.member_id = stay.member_id
-WHERE stay.left_offset IS NULL AND stay.group_type IN ('classic', 'consumer')
+WHERE stay.left_offset IS NULL AND (stay.group_type = 'classic' OR stay.group_type = 'consumer')

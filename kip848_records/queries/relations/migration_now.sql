@@ -67,7 +67,7 @@ WITH counted AS (
         CASE
             WHEN states.group_type = 'simple' THEN 'commits_only'
             WHEN coalesce(states.protocol, generations.protocol) = 'stream' THEN 'streams_application'
-            WHEN states.protocol_type IN ('connect', 'consumer') THEN states.protocol_type
+            WHEN states.protocol_type = 'connect' OR states.protocol_type = 'consumer' THEN states.protocol_type
             WHEN states.group_type = 'consumer' OR (states.protocol_type IS NULL AND states.members = 0) THEN 'consumer'
             ELSE 'other'
         END AS kind,

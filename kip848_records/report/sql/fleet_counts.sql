@@ -5,7 +5,7 @@ SELECT
 FROM group_state AS states
 LEFT JOIN (SELECT DISTINCT partition, group_id FROM group_migration WHERE from_type = 'classic') AS moved
     ON moved.partition = states.partition AND moved.group_id = states.group_id
-WHERE states.group_type IN ('consumer', 'streams', 'share')
+WHERE states.group_type <> 'classic' AND states.group_type <> 'simple'
     AND NOT EXISTS (
         SELECT 1 FROM members_by_protocol AS members
         WHERE members.is_classic AND members.partition = states.partition AND members.group_id = states.group_id
