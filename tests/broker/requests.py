@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 # Api keys and versions; Kafka's FindCoordinatorRequest.json and its like say what is in them.
 _FIND_COORDINATOR = (10, 0)
+_DESCRIBE_GROUPS = (15, 0)
 _LIST_GROUPS = (16, 5)
 _DELETE_GROUPS = (42, 0)
 
 _NO_TAGS = b"\0"
 _EMPTY = b"\x01"  # a compact array
+
+NO_ERROR, NOT_COORDINATOR = 0, 16
+"""Error codes (`Errors.java`). The second one is also the answer of a coordinator that failed to load the group."""
 
 
 def has_coordinator(broker: Broker, group: str) -> bool:
@@ -42,6 +46,13 @@ def group_states(broker: Broker) -> dict[str, tuple[str, str]]:
         answer.read(len(_NO_TAGS))
         states[group] = (kind, state)
     return states
+
+
+def describe_error(broker: Broker, group: str) -> int:
+    """Return the error code with which the coordinator answers about a group; 0 also if there is none of that id."""
+    answer = _ask(broker, _DESCRIBE_GROUPS, struct.pack(">i", 1) + _string(group))
+    *_, error = struct.unpack(">iih", answer.read(10))
+    return int(error)
 
 
 def wait_for_state(broker: Broker, group: str, state: str, patience: float = 20) -> None:

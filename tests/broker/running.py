@@ -36,15 +36,16 @@ _OF_A_BINDING = ("restype", "name", "resource_pattern_type", "principal", "host"
 
 
 @contextmanager
-def running_broker(folder: Path, release: str = KAFKA) -> Iterator["Broker"]:
+def running_broker(folder: Path, release: str = KAFKA, *, metadata_of: str | None = None) -> Iterator["Broker"]:
     """Start a broker that keeps everything in the empty `folder`, and stop it at the end.
 
-    Tools are there for the release `KAFKA` only. Raises UnavailableError if Kafka cannot be had.
+    `metadata_of`: a release to which the broker can go back (`Broker.become`), by default its own. Tools are there for
+    the release `KAFKA` only. Raises UnavailableError if Kafka cannot be had.
     """
-    kafka = fetch("kafka_2.13", release, dependencies=True) + fetch("slf4j-simple", "1.7.36", organisation="org.slf4j")
+    kafka = _jars(release)
     tools = fetch("kafka-tools", KAFKA, dependencies=True) if release == KAFKA else []
     broker = Broker(folder, _class_path(kafka), _class_path(kafka + tools), release)
-    broker.format()
+    broker.format(metadata_of)
     try:
         broker.start()
         broker.make_offsets_topic()
@@ -70,6 +71,7 @@ class Broker:
     )
     more: dict[str, str] = field(default_factory=dict)
     _daemon: Daemon | None = None
+    _log_size: int = 0
 
     @property
     def bootstrap(self) -> str:
@@ -94,6 +96,11 @@ class Broker:
     def truststore(self) -> Path:
         """The PEM file by which a client knows that the broker of `tls` is the one."""
         return self.home / "broker.pem"
+
+    @property
+    def log(self) -> Path:
+        """The file with what the broker prints."""
+        return self.home / "broker.log"
 
     @property
     def folder(self) -> Path:
@@ -126,25 +133,31 @@ class Broker:
         finally:
             other.stop(hard=True)
 
-    def format(self) -> None:
-        """Write the settings, and into the data folder what a new cluster needs: its id and the users."""
+    def format(self, metadata_of: str | None = None) -> None:
+        """Write the settings, and into the data folder what a new cluster needs: its id and the users.
+
+        `metadata_of`: the release whose metadata version and features the cluster has; by default the broker's own.
+        """
         file = settings.write(self.home, self.ports, self.release, self.more)
         program = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER, "-c", str(file)]
         for name, password in (settings.ADMIN, settings.READER, settings.STRANGER):
             for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
                 program += ["--add-scram", f"{mechanism}=[name={name},password={password},iterations=4096]"]
+        if metadata_of is not None:
+            program += ["--release-version", metadata_of]
         run(self.class_path, program)
 
     def start(self, patience: float = 60) -> None:
         """Return when the broker answers. Raises RuntimeError, with what it printed, if it does not."""
         program = ["kafka.Kafka", str(self.home / "server.properties")]
+        self._log_size = self.log.stat().st_size if self.log.exists() else 0
         tokens = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={(self.home / 'issuer.json').as_uri()}"
-        self._daemon = Daemon(self.class_path, ["-Xms128m", "-Xmx512m", tokens], program, self.home / "broker.log")
+        self._daemon = Daemon(self.class_path, ["-Xms128m", "-Xmx512m", tokens], program, self.log)
         end = time.monotonic() + patience
         while not (self._answers() and self._leads_all()):
             if self._daemon.ended() or time.monotonic() > end:
                 self.stop(hard=True)
-                raise RuntimeError("the broker does not start:\n" + (self.home / "broker.log").read_text()[-4000:])
+                raise RuntimeError("the broker does not start:\n" + self.log.read_text()[-4000:])
 
     def stop(self, *, hard: bool = False) -> None:
         """Return when the broker is gone. With `hard` it is killed and has no time to put anything in order."""
@@ -156,6 +169,18 @@ class Broker:
         """Stop the broker and start it again, at the same addresses and with the same data."""
         self.stop(hard=hard)
         self.start()
+
+    def become(self, release: str) -> None:
+        """Write the settings of another release, which the next start runs, on the data that is there.
+
+        Raises UnavailableError if it cannot be had.
+        """
+        self.class_path, self.release = _class_path(_jars(release)), release
+        settings.write(self.home, self.ports, release, self.more)
+
+    def printed(self) -> str:
+        """Return what the broker has printed since its last start: warnings and errors."""
+        return self.log.read_bytes()[self._log_size :].decode()
 
     def command(self, tool: str, *arguments: str, address: str | None = None, timeout: float = 60) -> str:
         """Return what a tool of Kafka, given as its Java class, prints about this broker.
@@ -240,6 +265,10 @@ def _rule(user: str, topic: str, operation: AclOperation) -> AclBinding:
 
 
 _CLUSTER = "a2lwODQ4LXRlc3RzLWtpcA"
+
+
+def _jars(release: str) -> list[Path]:
+    return fetch("kafka_2.13", release, dependencies=True) + fetch("slf4j-simple", "1.7.36", organisation="org.slf4j")
 
 
 def _class_path(jars: list[Path]) -> str:
