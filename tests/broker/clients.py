@@ -194,13 +194,18 @@ def commit_in_transaction(
 
 
 @contextmanager
-def open_transaction(broker: Broker, group: str, offsets: Mapping[Partition, int]) -> Iterator[Producer]:
-    """Commit offsets of a group in a transaction that is open until the block ends it through the producer."""
+def open_transaction(
+    broker: Broker, group: str, offsets: Mapping[Partition, int], *, member: Member | None = None
+) -> Iterator[Producer]:
+    """Commit offsets of a group in a transaction that is open until the block ends it through the producer.
+
+    `member`: see `commit_in_transaction`.
+    """
     name = f"open-{group}-{time.monotonic_ns()}"
     producer = Producer(broker.client() | {"transactional.id": name, "transaction.timeout.ms": "600000"})
     producer.init_transactions(20)
     producer.begin_transaction()
-    metadata = _outsider(broker, group).consumer_group_metadata()
+    metadata = member.metadata if member else _outsider(broker, group).consumer_group_metadata()
     producer.send_offsets_to_transaction(parts_of(offsets), metadata, 20)
     yield producer
 

@@ -1,7 +1,8 @@
 """What happens to `__consumer_offsets` on a real broker: read, compacted, lost, made anew, given more partitions."""
 
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import count
 
 from confluent_kafka import Consumer, TopicPartition
@@ -67,14 +68,21 @@ def compact(broker: Broker, partitions: Iterable[int] = range(PARTITIONS)) -> No
 
     Each partition then ends with commits of a group named `filler-<n>`, for the topic `filler`.
     """
+    with eager_cleaner(broker):
+        for partition in partitions:
+            # A pass of the cleaner gives tombstones the time from which on they may go, and the next drops them.
+            clean(broker, partition)
+            clean(broker, partition)
+
+
+@contextmanager
+def eager_cleaner(broker: Broker) -> Iterator[None]:
+    """Let the broker close a segment with each record, and clean whatever is in closed ones, while the block runs."""
     if FILLER not in broker.admin.list_topics(timeout=5).topics:
         make_topic(broker, FILLER)
     _configure(broker, _EAGER)
     try:
-        for partition in partitions:
-            # A pass of the cleaner gives tombstones the time from which on they may go, and the next drops them.
-            _clean(broker, partition)
-            _clean(broker, partition)
+        yield
     finally:
         _configure(broker, dict.fromkeys(_EAGER))
 
@@ -110,8 +118,14 @@ def add_partitions(broker: Broker, partitions: int) -> None:
     wait_until(lambda: len(ends(broker)) == partitions, f"{partitions} partitions")
 
 
-def _clean(broker: Broker, partition: int) -> None:
-    """Close the segment, and return when the cleaner has been through all up to there."""
+def clean(broker: Broker, partition: int) -> None:
+    """Return when the cleaner, which is eager, has been through all that was in the partition."""
+    closed = close_segment(broker, partition)
+    wait_until(lambda: cleaned(broker).get(partition, 0) >= closed, f"cleaning up to {closed}")
+
+
+def close_segment(broker: Broker, partition: int) -> int:
+    """Close the last segment of a partition, while the cleaner is eager; return the offset behind what was in it."""
     closed = ends(broker)[partition][1]
 
     def cut() -> bool:
@@ -119,10 +133,10 @@ def _clean(broker: Broker, partition: int) -> None:
         return any(int(file.stem) >= closed for file in (broker.folder / f"{OFFSETS}-{partition}").glob("*.log"))
 
     wait_until(cut, f"a segment at {closed}")
-    wait_until(lambda: _cleaned(broker).get(partition, 0) >= closed, f"cleaning up to {closed}")
+    return closed
 
 
-def _cleaned(broker: Broker) -> dict[int, int]:
+def cleaned(broker: Broker) -> dict[int, int]:
     """Return the offset up to which each partition is clean, as the broker keeps it in a file."""
     lines = (broker.folder / "cleaner-offset-checkpoint").read_text().splitlines()
     entries = [line.split() for line in lines if line.startswith(f"{OFFSETS} ")]
