@@ -57,6 +57,13 @@ FROM (
 ) AS found
 GROUP BY found.partition, found.copy
 """  # noqa: S608 - constants
+_FILES_AND_LOSSES_OF_RUNS: Final = f"""
+SELECT log.partition, log.run, collect_list(log.file) AS files, min(CASE WHEN {IS_LOST_RECORD} THEN log.offset END)
+    AS first_lost, max(CASE WHEN {IS_LOST_RECORD} THEN log.offset END) AS last_lost
+FROM log
+WHERE log.cluster = :cluster AND log.partition IS NOT NULL AND (log.file IS NOT NULL OR {IS_LOST_RECORD})
+GROUP BY log.partition, log.run
+"""  # noqa: S608 - constants
 _LOST_RECORDS: Final = f"""
 SELECT log.partition, log.offset, log.copies FROM log
 WHERE log.cluster = :cluster AND {IS_LOST_RECORD} LIMIT {_MOST_LOST_RECORDS + 1}
@@ -118,6 +125,29 @@ def read_coverage(engine: Engine, ask: Ask, log: Relation) -> LogCoverage:
     }
     copies = [_with_losses(copy, partitions[copy.partition]) if copy.is_base else copy for copy in copies]
     return LogCoverage(copies, partitions, _stale(engine, log, by_partition, copies))
+
+
+def read_losses(ask: Ask, first_repeated: Mapping[tuple[int, int], int | None]) -> dict[int, tuple[int, int]]:
+    """Return by partition of a live topic the first and the last offset at which records of any group may be lost.
+
+    What a run fetched is one copy of its range: its unreadable batches, and what is missing behind the first repeated
+    key, are lost as they are in a copy of the broker's files. Rows of Spark's Kafka source show neither.
+
+    Args:
+        ask: answers SQL over the table `log` (`LogTable.ask`).
+        first_repeated: by partition and run, the offset of the first repeated key since the cleaner was there.
+    """
+    found: dict[int, list[int]] = defaultdict(list)
+    for row in ask(_FILES_AND_LOSSES_OF_RUNS):
+        files = [_file_row(each) for each in row.files or ()]
+        fetched = extent(row.partition, "", files) if files else None
+        repeated = first_repeated.get((row.partition, row.run))
+        if fetched is not None and repeated is not None:
+            fetched = fetched.with_repeated(repeated)
+        for first, behind, _ in () if fetched is None else fetched.unread:
+            found[row.partition] += [first, first if behind is None else behind - 1]
+        found[row.partition] += [at for at in (row.first_lost, row.last_lost) if at is not None]
+    return {partition: (min(lost), max(lost)) for partition, lost in found.items() if lost}
 
 
 def repeated_keys(records: str) -> str:

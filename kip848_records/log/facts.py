@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.decode.dialects import choose_dialect
 from kip848_records.log.bases import CopyCoverage
-from kip848_records.log.coverage import LogCoverage, read_coverage
+from kip848_records.log.coverage import LogCoverage, read_coverage, read_losses
 from kip848_records.log.losses import records_of_other_copies
-from kip848_records.log.runs import coverage_of_reads, last_reads
+from kip848_records.log.runs import coverage_of_reads, first_repeated_keys, last_reads
 from kip848_records.protocol.messages import AUTO, OFFSET_COMMIT_TYPES
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.queries.texts import rendered
@@ -42,12 +42,6 @@ SELECT log.partition, {NEWEST_MS} AS newest_ms FROM log
 WHERE log.cluster = :cluster AND log.partition IS NOT NULL
 GROUP BY log.partition
 """  # noqa: S608 - constants
-_LOSSES: Final = """
-SELECT log.partition, min(log.offset) AS first, max(log.offset) AS last FROM log
-WHERE log.cluster = :cluster AND log.error_code IS NOT NULL AND log.group_id IS NULL AND log.partition IS NOT NULL
-    AND log.offset IS NOT NULL
-GROUP BY log.partition
-"""
 
 
 @dataclass(frozen=True)
@@ -120,7 +114,7 @@ def log_facts(log: LogTable, knowledge: Knowledge) -> LogFacts:
     if info.is_copy:
         coverage = read_coverage(log.engine, log.ask, log.covered())
     else:
-        coverage = _coverage_of_topic(knowledge, _losses(log.ask))
+        coverage = _coverage_of_topic(knowledge, read_losses(log.ask, first_repeated_keys(knowledge.reads)))
     counts = count_records(log.ask)
     has_errors = info.is_copy and counts.first_error is not None
     choice = choose_dialect(log.engine, log.group_records()) if info.dialect == AUTO else None
@@ -156,22 +150,26 @@ def _captured_ms(known_ms: int | None, newest_ms: int | None) -> int | None:
 
 def _coverage_of_topic(knowledge: Knowledge, losses: Mapping[int, tuple[int, int]]) -> LogCoverage:
     source = knowledge.runs[-1].sources[0]
+    partitions = coverage_of_reads(knowledge.reads, losses)
     copies = [
         CopyCoverage(
             partition=read.partition,
             copy=source,
             first_offset=read.first_offset,
             last_offset=read.until_offset - 1,
-            complete_from=read.until_offset if read.complete_from is None else read.complete_from,
+            complete_from=next(
+                (first for first, until in partitions[read.partition].complete_ranges if until == read.until_offset),
+                read.until_offset,
+            ),
             log_start_missing=read.log_start_missing,
             stale_from=0,
             is_base=True,
-            first_lost_offset=losses.get(read.partition, (None, None))[0],
-            last_lost_offset=losses.get(read.partition, (None, None))[1],
+            first_lost_offset=partitions[read.partition].first_loss,
+            last_lost_offset=partitions[read.partition].last_loss,
         )
         for read in last_reads(knowledge.reads).values()
     ]
-    return LogCoverage(copies, coverage_of_reads(knowledge.reads, losses), stale=None)
+    return LogCoverage(copies, partitions, stale=None)
 
 
 def count_records(ask: Ask, which: str = "true", **parameters: int) -> RecordCounts:
@@ -192,8 +190,3 @@ def count_records(ask: Ask, which: str = "true", **parameters: int) -> RecordCou
         first_error=min((row.first_error for row in found if row.first_error is not None), default=None),
         newest_ms=max((row.newest_ms for row in found if row.newest_ms is not None), default=None),
     )
-
-
-def _losses(ask: Ask) -> dict[int, tuple[int, int]]:
-    """Return the first and the last offset of the records of a live topic that were lost, and may be of any group."""
-    return {row.partition: (row.first, row.last) for row in ask(_LOSSES)}

@@ -141,6 +141,15 @@ def last_reads(reads: Sequence[PartitionRead]) -> Mapping[int, PartitionRead]:
     return {read.partition: read for read in reads}
 
 
+def first_repeated_keys(reads: Sequence[PartitionRead]) -> dict[tuple[int, int], int | None]:
+    """Return by partition and run the first repeated key of the range that the read is in, as its last read knows it.
+
+    `reads` are in the order of runs.
+    """
+    last_of_each = {(read.partition, read.range_from): read.first_repeated_key for read in reads}
+    return {(read.partition, read.run): last_of_each[read.partition, read.range_from] for read in reads}
+
+
 def coverage_of_reads(
     reads: Sequence[PartitionRead], losses: Mapping[int, tuple[int, int]]
 ) -> dict[int, PartitionCoverage]:
@@ -153,7 +162,7 @@ def coverage_of_reads(
         by_partition.setdefault(each.partition, []).append(each)
     return {
         partition: PartitionCoverage(
-            complete_ranges=_complete_ranges(theirs),
+            complete_ranges=_complete_ranges(theirs, losses.get(partition)),
             log_start_missing=theirs[-1].log_start_missing,
             last_offset=theirs[-1].until_offset - 1,
             tombstone_gaps=tuple(read.from_offset for read in theirs if read.is_tombstone_gap),
@@ -166,8 +175,11 @@ def coverage_of_reads(
     }
 
 
-def _complete_ranges(reads: Sequence[PartitionRead]) -> tuple[tuple[int, int], ...]:
-    """Return the complete ranges of a partition: the last read within each has the most facts."""
+def _complete_ranges(reads: Sequence[PartitionRead], lost: tuple[int, int] | None) -> tuple[tuple[int, int], ...]:
+    """Return the complete ranges of a partition: the last read within each has the most facts.
+
+    A range in which records were lost is complete behind the last of them, as a copy of files is.
+    """
     last_of_each = {read.range_from: read for read in reads}.values()
     kept_from = reads[-1].kept_from
     ranges = (
@@ -175,7 +187,9 @@ def _complete_ranges(reads: Sequence[PartitionRead]) -> tuple[tuple[int, int], .
         for read in last_of_each
         if read.complete_from is not None
     )
-    return tuple((first, until) for first, until in ranges if first < until)
+    last_lost = -1 if lost is None else lost[1]
+    behind_losses = ((max(first, last_lost + 1) if last_lost < until else first, until) for first, until in ranges)
+    return tuple((first, until) for first, until in behind_losses if first < until)
 
 
 def one_partition_of(partitions: int) -> str:

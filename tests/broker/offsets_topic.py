@@ -1,6 +1,7 @@
 """What happens to `__consumer_offsets` on a real broker: read, compacted, lost, made anew, given more partitions."""
 
 import shutil
+import struct
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
@@ -92,6 +93,25 @@ def lose(broker: Broker, partition: int) -> None:
     broker.stop()
     shutil.rmtree(broker.folder / f"{OFFSETS}-{partition}")
     broker.start()
+
+
+def lose_batch(broker: Broker, partition: int, offset: int) -> None:
+    """Restart the broker without the batch that begins at an offset, as one that lost a part of a file."""
+    broker.stop()
+    folder = broker.folder / f"{OFFSETS}-{partition}"
+    file = max(each for each in folder.glob("*.log") if int(each.stem) <= offset)
+    file.write_bytes(b"".join(batch for at, batch in batches(file.read_bytes()) if at != offset))
+    for index in folder.glob(f"{file.stem}.*index"):
+        index.unlink()
+    broker.start()
+
+
+def batches(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield base offset and bytes of each batch."""
+    while content:
+        offset, length = struct.unpack_from(">qi", content)
+        yield offset, content[: 12 + length]
+        content = content[12 + length :]
 
 
 def make_anew(broker: Broker) -> None:

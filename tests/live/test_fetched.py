@@ -66,6 +66,48 @@ def test_a_transaction_that_ends_between_two_runs(broker, url, tmp_path, ends_wi
     assert once.run == 1
 
 
+def lost_offsets(out):
+    """By partition the first and the last offset that was lost."""
+    known = {row["partition"]: row for row in table_rows(out, "partition_history", CLUSTER)}
+    lost = {place: (row["first_lost_offset"], row["last_lost_offset"]) for place, row in known.items()}
+    return {place: offsets for place, offsets in lost.items() if offsets != (None, None)}
+
+
+def test_a_batch_that_the_cleaner_took_between_two_requests_is_not_lost(broker, url, tmp_path, monkeypatch):
+    group = offsets_topic.group_in(1, "cleaned")
+    commit(broker, group, {(SUBJECT, 0): 1}, times=6)
+    taken = offsets_topic.ends(broker)[1][1] - 3
+    fetch, asked = Brokers.fetch, []
+
+    def without_batch(self, ranges, write):
+        asked.append({*ranges})
+
+        def written(partition, content, _):
+            found = [batch for at, batch in offsets_topic.batches(bytes(content)) if (partition, at) != (1, taken)]
+            if found:
+                write(partition, memoryview(b"".join(found)), sum(map(len, found[:-1])))
+
+        fetch(self, ranges, written if len(asked) == 1 else write)
+
+    monkeypatch.setattr(Brokers, "fetch", without_batch)
+    found = audit(url, tmp_path, offset_commits=True)
+    assert asked == [asked[0], {1}]
+    assert not lost_offsets(tmp_path)
+    assert all(read.is_gapless for read in found.reads if read.partition == 1)
+
+
+def test_a_batch_that_the_broker_lost_is_lost_as_in_its_files(broker, url, tmp_path):
+    group = offsets_topic.group_in(1, "torn")
+    commit(broker, group, {(SUBJECT, 0): 1}, times=6)
+    lost = offsets_topic.ends(broker)[1][1] - 3
+    offsets_topic.lose_batch(broker, 1, lost)
+    assert_as_files(broker, tmp_path, offset_commits=False)
+    assert lost_offsets(tmp_path / "live") == lost_offsets(tmp_path / "files") == {1: (lost, lost)}
+    # The next night finds nothing new, and does not forget it.
+    audit(url, tmp_path / "live", offset_commits=False)
+    assert lost_offsets(tmp_path / "live") == {1: (lost, lost)}
+
+
 def test_a_second_run_reads_only_what_is_new(broker, url, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     first = audit(url, "relative")

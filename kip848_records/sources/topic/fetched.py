@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import closing, nullcontext
 from functools import partial
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Final
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from kip848_records.machine.paths import without_scheme
 from kip848_records.protocol.segments.reader import Segment
 from kip848_records.protocol.segments.whole_batches import base_offset, offset_behind
 from kip848_records.queries.texts import literal
+from kip848_records.sources.file_coverage import MISSING
 from kip848_records.sources.known_keys import check_is_log
 from kip848_records.sources.listing import Copy
 from kip848_records.sources.predicates import NEWEST_MS
@@ -27,7 +29,7 @@ from kip848_records.sources.topic.live_log import TopicRows
 from kip848_records.specs.log_columns import LOG_COLUMNS, TOPIC
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -81,14 +83,20 @@ class FetchedTopic:
         return self._rows(ranges, offset_commits=True, aborted=True)
 
     def stage(self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool) -> TopicRows:
-        """Read the rows to keep once; rows of files count the others. An offset commit that is dropped is no row."""
-        engine = self._engine
-        rows = engine.materialize(self._rows(ranges, offset_commits=offset_commits, aborted=False), "rows")
-        files: dict[int, list[Mapping[str, Any]]] = {}
-        for row in engine.collect(engine.sql(_COVERED, rows=rows)):
-            files.setdefault(row.partition, []).append(row.file)
+        """Read the rows to keep once; rows of files count the others. An offset commit that is dropped is no row.
+
+        Offsets that are missing behind a repeated key were lost, or the cleaner came between two requests. So such a
+        partition is fetched once more: what was lost is missing again.
+        """
+        engine, fetched = self._engine, self._fetch(ranges)
+        rows, files = self._staged(ranges, offset_commits=offset_commits)
+        torn = {partition: ranges[partition] for partition, theirs in files.items() if _lacks_offsets(theirs)}
+        if torn:
+            fetched.forget(torn)
+            self._brokers.fetch(torn, fetched.write)
+            fetched.close()
+            rows, files = self._staged(ranges, offset_commits=offset_commits)
         newest = engine.collect(engine.sql(_NEWEST, rows=rows))
-        fetched = self._fetch(ranges)
         return TopicRows(
             rows,
             seen={partition: sum(_records(each) for each in theirs) for partition, theirs in files.items()},
@@ -106,6 +114,17 @@ class FetchedTopic:
     def reading(self) -> AbstractContextManager[None]:
         """Return a context in which rows can be read. The client's failures are errors for the user already."""
         return nullcontext()
+
+    def _staged(
+        self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool
+    ) -> tuple[Relation, dict[int, list[Mapping[str, Any]]]]:
+        """Return the rows to keep, and what the files of each partition cover."""
+        engine = self._engine
+        rows = engine.materialize(self._rows(ranges, offset_commits=offset_commits, aborted=False), "rows")
+        files: dict[int, list[Mapping[str, Any]]] = {}
+        for row in engine.collect(engine.sql(_COVERED, rows=rows)):
+            files.setdefault(row.partition, []).append(row.file)
+        return rows, files
 
     def _rows(self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool, aborted: bool) -> Relation:
         engine, fetched = self._engine, self._fetch(ranges)
@@ -153,10 +172,19 @@ class _Fetched:
         file.write(content)
         self._last[partition] = bytes(content[last_batch:])
 
+    def forget(self, partitions: Iterable[int]) -> None:
+        """Delete what was fetched of these partitions."""
+        for partition in partitions:
+            folder = self._folder / f"{TOPIC}-{partition}"
+            self.files = [file for file in self.files if not file.startswith(f"{folder.as_uri()}/")]
+            rmtree(folder)
+            del self._first[partition], self._last[partition]
+
     def close(self) -> None:
         """Close all files."""
         for file in self._open.values():
             file.close()
+        self._open.clear()
 
     def is_wider(self) -> bool:
         """Return whether a batch is not within its range, as at a log start in a batch, or for one record only."""
@@ -201,9 +229,19 @@ def _records(file: Mapping[str, Any]) -> int:
 
 
 def _is_gapless(files: Iterable[Mapping[str, Any]], until: int) -> bool:
-    """Return whether no record is missing in files, up to an offset."""
-    is_whole = not any(file["has_gap"] or file["unread"] for file in files)
-    return is_whole and max((file["last_offset"] for file in files), default=-1) >= until - 1
+    """Return whether compaction removed nothing from files, up to an offset. What was lost is in their `unread`."""
+    return (
+        not any(file["has_gap"] for file in files)
+        and max((file["last_offset"] for file in files), default=-1) >= until - 1
+    )
+
+
+def _lacks_offsets(files: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether offsets are missing behind the first repeated key, in its file or in a later one."""
+    repeated = _first_repeated(files)
+    gaps = (file["last_gap_end"] for file in files if repeated is not None)
+    is_behind = any(end is not None and end > repeated for end in gaps)
+    return is_behind or any(part["error_code"] == MISSING for file in files for part in file["unread"])
 
 
 def _first_repeated(files: Iterable[Mapping[str, Any]]) -> int | None:
