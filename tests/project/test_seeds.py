@@ -51,7 +51,7 @@ def test_a_failure_with_a_seed_of_the_day_shows_how_to_repeat_it(tmp_path):
     file.write_text(TEST)
 
     def run(*arguments):
-        environment = {**os.environ, seeds.VARIABLE: "7"}
+        environment = {**os.environ, "PYTEST_ADDOPTS": "", seeds.VARIABLE: "7"}
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-c", "pyproject.toml", "--rootdir", ROOT]
         command += ["-p", "tests.conftest", file, *arguments]
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False).stdout

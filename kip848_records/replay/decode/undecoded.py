@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kip848_records.protocol.columnar import Encoded, Error
+from kip848_records.protocol.decoded_rows import reason
 from kip848_records.protocol.keys import key_columns
 from kip848_records.replay.rows import Quarantine, UnknownRecord, row_type
 
@@ -39,8 +40,10 @@ def undecoded_rows(
         yield Quarantine, _quarantine(rows, codes, reasons, pa.nulls(len(codes)))
     failed = np.flatnonzero(decoded.errors != Error.NONE)
     if len(failed):
-        found = zip(map(Error, decoded.errors[failed].tolist()), decoded.in_key[failed].tolist(), strict=True)
-        texts = [(error.code(in_key=in_key), f"{_side(in_key)}: {error.reason}") for error, in_key in found]
+        texts = [
+            (Error(decoded.errors[row]).code(in_key=bool(decoded.in_key[row])), reason(decoded, row))
+            for row in failed.tolist()
+        ]
         codes, reasons = (pa.array(column, pa.string()) for column in zip(*texts, strict=True))
         rows, positions = batch.take(pa.array(readable[failed])), pa.array(decoded.positions[failed].astype(np.int64))
         yield Quarantine, _quarantine(rows, codes, reasons, positions)
@@ -78,7 +81,3 @@ def _batch(row_class: type[Any], rows: pa.RecordBatch, **columns: pa.Array) -> p
     return pa.RecordBatch.from_arrays(
         [column.cast(field.type) for column, field in zip(found, schema, strict=True)], schema=schema
     )
-
-
-def _side(in_key: bool) -> str:  # noqa: FBT001 - of a record
-    return "key" if in_key else "value"
