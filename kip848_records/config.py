@@ -66,12 +66,16 @@ def selected(
         if name not in known:
             hint = similar_hint(name, known) or "docs/reference/expectations.md lists them"
             raise InputError(f"there is no expectation {name!r}", hint)
-    chosen = {name: replace(settings[name], is_named=True) for name in dict.fromkeys(names)}
-    for name, setting in chosen.items():
-        if not setting.is_on:
-            own = known[name].severity
-            chosen[name] = replace(setting, severity=ERROR if own == OFF else own)
+    chosen = {name: asked_for(known[name], settings[name]) for name in dict.fromkeys(names)}
     return [known[name] for name in chosen], {**settings, **chosen}
+
+
+def asked_for(expectation: Expectation, setting: Setting) -> Setting:
+    """Return the setting of an expectation that the user asks for: one that is off for all groups is on for all."""
+    if setting.is_on:
+        return replace(setting, is_named=True)
+    severity = ERROR if expectation.severity == OFF else expectation.severity
+    return replace(setting, severity=severity, groups={}, is_named=True)
 
 
 def load_settings(path: str | None = None, expectations: Iterable[Expectation] = EXPECTATIONS) -> dict[str, Setting]:

@@ -145,17 +145,15 @@ def _run(arguments: Namespace) -> int:
 
 def _expectations(arguments: Namespace) -> tuple[Sequence[Expectation], Mapping[str, Setting]]:
     """Return the expectations to evaluate, and their settings by name."""
-    from kip848_records.config import load_config, selected
-    from kip848_records.expectations.files import Setting
+    from kip848_records.config import asked_for, load_config, selected
 
     expectations, settings = load_config(arguments.config, arguments.expectations)
     if arguments.release is not None:
         from kip848_records.expectations.loadable_by import loadable_by
 
         only = loadable_by(arguments.release)
-        named = settings[only.name]
         # Changes since the run before go by the settings of others.
-        return (only,), settings | {only.name: named if named.is_on else Setting(is_named=True)}
+        return (only,), settings | {only.name: asked_for(only, settings[only.name])}
     return selected(arguments.select, expectations, settings) if arguments.select else (expectations, settings)
 
 

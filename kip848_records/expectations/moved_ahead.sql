@@ -23,12 +23,4 @@ FROM moved_offsets AS ahead
 JOIN limits ON limits.group_id IS NOT DISTINCT FROM ahead.group_id
 WHERE ahead.kind = 'ahead'
 UNION ALL
-SELECT
-    verdict(false, every.has_full_history OR coalesce(every.known_ms >= limits.within * 1000, false)), NULL, every.group_id,
-    NULL, NULL, every.partition, NULL, concat('none is seen; its commits must be known for ', within_text)
-FROM committing_groups AS every
-JOIN limits ON limits.group_id = every.group_id
-WHERE NOT EXISTS (
-    SELECT 1 FROM moved_offsets AS found
-    WHERE found.offsets_partition = every.partition AND found.group_id = every.group_id AND found.kind = 'ahead'
-)
+none_is_seen(moved_offsets, found.kind = 'ahead')

@@ -34,12 +34,4 @@ SELECT
 FROM lost_offsets AS lost
 JOIN limits ON limits.group_id IS NOT DISTINCT FROM lost.group_id
 UNION ALL
-SELECT
-    verdict(false, every.has_full_history OR coalesce(every.known_ms >= limits.within * 1000, false)), NULL, every.group_id,
-    NULL, NULL, every.partition, NULL, concat('none is seen; its commits must be known for ', within_text)
-FROM committing_groups AS every
-JOIN limits ON limits.group_id = every.group_id
-WHERE NOT EXISTS (
-    SELECT 1 FROM lost_offsets AS found
-    WHERE found.offsets_partition = every.partition AND found.group_id = every.group_id
-)
+none_is_seen(lost_offsets, true)

@@ -52,6 +52,21 @@ concat({{ thousands(count) }},
 CASE WHEN {{ count }} = 1 THEN ' {{ what }}' ELSE ' {{ what }}s' END)
 {%- endmacro %}
 
+{# Return a SELECT with what an expectation says of the groups with committed offsets of which a relation has no row that
+   fulfils the condition. Its limit `within`: for how long the commits of a group must be known. #}
+{% macro none_is_seen(relation, condition) -%}
+SELECT
+    {{ verdict("false", "every.has_full_history OR coalesce(every.known_ms >= limits.within * 1000, false)") }}, NULL,
+    every.group_id, NULL, NULL, every.partition, NULL,
+    concat('none is seen; its commits must be known for ', limits.within_text)
+FROM committing_groups AS every
+JOIN limits ON limits.group_id = every.group_id
+WHERE NOT EXISTS (
+    SELECT 1 FROM {{ relation }} AS found
+    WHERE found.offsets_partition = every.partition AND found.group_id = every.group_id AND {{ condition }}
+)
+{%- endmacro %}
+
 {# Return whether the run before the last one could not know what happened at a time; true at the first run. The text joins
    `run_before`, and `known_before` of the partition. #}
 {% macro is_new(at) -%}

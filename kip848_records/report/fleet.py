@@ -31,20 +31,19 @@ REPLACED: Final = "replaced"
 MIXED: Final = "mixed"
 ONLY_CLASSIC: Final = "only_classic"
 VERDICTS: Final = {
-    ONLINE: "can move now, while its members run",
+    ONLINE: "can move now, while members run",
     REPLACED: "Empty: the first member of the new protocol makes a new group, commits stay",
     "after_stop": "can move once all members have stopped",
     "streams_after_stop": (
         f"Kafka Streams: can move once all members have stopped, on brokers from {FIRST_WITH_STREAMS} on"
     ),
-    "not_a_consumer": "no other protocol exists for it, as for Kafka Connect",
+    "not_a_consumer": "no other protocol exists, as for Kafka Connect",
     "unloadable": "no broker can load its record",
     "unknown": "its last record is lost or unreadable",
     MIXED: "half-way: members of both protocols",
     ONLY_CLASSIC: "a consumer group in which all members use the classic protocol",
 }
 """The verdicts about a group, in words."""
-_MOVABLE: Final = frozenset({ONLINE, REPLACED, MIXED, ONLY_CLASSIC})
 
 _CANARIES: Final = 10
 _SMALL: Final = 5
@@ -77,6 +76,21 @@ class Section(NamedTuple):
     rows: Sequence[tuple[Any, ...]] = ()
     right: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+class Refusal(NamedTuple):
+    """A reason for which groups cannot move while their members run, with what to do.
+
+    `groups`: their ids. `clients`: the members that have it, as client and host. `details`: what the log has of it, the
+    most frequent first.
+    """
+
+    reason: str
+    groups: Sequence[str]
+    clients: Sequence[str]
+    details: Sequence[str]
+    because: str
+    step: str
 
 
 class Fleet(NamedTuple):
@@ -160,7 +174,7 @@ def _key(row: Row) -> tuple[int, str]:
 
 def refused_groups(found: Fleet, pattern: str) -> list[Row]:
     """Return the groups whose ids match a pattern and that cannot be shown to be able to move."""
-    return [row for row in found.groups if matches(pattern, row.group_id) and row.verdict not in _MOVABLE]
+    return [row for row in found.groups if matches(pattern, row.group_id) and not row.can_move]
 
 
 def stopped_per_hour(row: Row) -> float | None:
@@ -385,7 +399,8 @@ def _plan(found: Fleet) -> Iterator[Section]:
         yield Section(f"Then the others: {', '.join(words)}", columns, rows, ("members", "rebalances"))
 
 
-def _refused(found: Fleet) -> Iterator[Section]:
+def refusals(found: Fleet) -> list[Refusal]:
+    """Return the reasons for which groups cannot move while their members run, those of most groups first."""
     of_group: dict[tuple[int, str], set[str]] = defaultdict(set)
     for row in found.reasons:
         of_group[_key(row)].add(row.reason)
@@ -393,16 +408,25 @@ def _refused(found: Fleet) -> Iterator[Section]:
     for row in found.reasons:
         if row.reason in advised(of_group[_key(row)]):
             by_reason[row.reason].append(row)
-    rows = []
-    for reason, each in sorted(
-        by_reason.items(), key=lambda found: (-len({row.group_id for row in found[1]}), found[0])
-    ):
-        what, step = REASONS[reason]
-        groups = sorted({row.group_id for row in each})
+    refused = []
+    for reason, each in by_reason.items():
         details = Counter(row.detail for row in each if row.detail)
         clients = sorted({client_text(row.client_id, row.client_host) for row in each if row.member_id is not None})
-        detail = ", ".join(detail for detail, _ in details.most_common(_NAMED))
-        rows.append((reason, len(groups), names_text(groups, _NAMED), names_text(clients, _NAMED), what, detail, step))
+        groups = sorted({row.group_id for row in each})
+        refused.append(
+            Refusal(reason, groups, clients, [detail for detail, _ in details.most_common()], *REASONS[reason])
+        )
+    return sorted(refused, key=lambda each: (-len(each.groups), each.reason))
+
+
+def _refused(found: Fleet) -> Iterator[Section]:
+    rows = [
+        (
+            *(each.reason, len(each.groups), names_text(each.groups, _NAMED), names_text(each.clients, _NAMED)),
+            *(each.because, ", ".join(each.details[:_NAMED]), each.step),
+        )
+        for each in refusals(found)
+    ]
     if rows:
         columns = ("reason", "groups", "such as", "clients", "because", "in the log", "what to do")
         yield Section("Cannot move while their members run", columns, rows, ("groups",))

@@ -32,6 +32,7 @@ awaited_partition_free.max_seconds = 12
 unowned_time.max_seconds = 20
 superseded_epochs = { max_percent = 50, min_epochs = 5 }
 mixed_protocols.max_seconds = 60
+upgradable.severity = "error"
 eager_rebalances.max_rebalances = 3
 streams_cold_handover.max_tasks = 3
 operation_size = { max_bytes = 5000, warn_percent = 75 }

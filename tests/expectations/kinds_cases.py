@@ -192,8 +192,27 @@ _LAGS = "expected worker w to have read the configuration to offset 9, it joined
 _CURRENT, _BEHIND = {"config_offset": 9, "worker_config_offset": 9}, {"config_offset": 9, "worker_config_offset": 7}
 _DELAYED, _CALM = {"delay_ms": 8000}, {"delay_ms": 0}
 
+
+def _classic(**columns: Any) -> Tables:
+    """A classic group of consumers with members, as its last record has it."""
+    group = {"group_type": "classic", "protocol_type": "consumer", "protocol": "range", "members": 2}
+    names = ("membership", "member_state_timeline", "classic_member", "classic_generation", "group_state_timeline")
+    more = ("rebalance", "consumption_stop", "diagnosis", "group_migration", "refused_record")
+    return {**{name: [] for name in (*names, *more)}, "group_state": [group | columns]}
+
+
 CASES = [
     *(case for each in PATTERNS if each.name in OF_A_GROUP for case in _of_pattern(each.name)),
+    Made("upgradable", "online", PASS, _classic(upgradable=True)),
+    Made("upgradable", "unreadable", UNKNOWN, _classic()),
+    Made(
+        "upgradable",
+        "malformed",
+        VIOLATION,
+        _classic(upgradable=False, upgradable_reason="malformed_subscription"),
+        "expected that the group can move to the consumer protocol now, its verdict is after_stop: "
+        "malformed_subscription",
+    ),
     Made(
         "aborted_rounds",
         "many",

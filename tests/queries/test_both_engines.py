@@ -55,7 +55,9 @@ SAMPLED = 60
 QUESTIONS = questions()
 REPORTS = texts.folder("report/sql")
 PAGE = texts.folder("report/page/sql").keys() - {"section", "sections_with_rows"} - relations().keys()
-ASKED = (*EXPECTATIONS, replace(loadable_by("4.0.0"), name="loadable_by"))
+RELEASES = ("3.9.1-old", "3.9.1", "4.0.0", "4.4.0")
+"""Each has a text of its own: what the release ignores, reads as another version, and refuses of type 0."""
+ASKED = (*EXPECTATIONS, *(replace(loadable_by(each), name=f"loadable_by {each}") for each in RELEASES))
 ONE_PATTERN = [*PATTERNS[:1], *PATTERNS[-1:]]
 """The texts of the patterns differ in its name only, but for the one across groups."""
 OTHERS = {
@@ -128,7 +130,7 @@ CLEANED |= {"dirty_records": 10, "dirty_bytes": 900, "dirty_ms": 1000, "dirty_si
 NOT_SUBSCRIBED = {"group_id": "not subscribed"}
 MORE = {
     "group_state_timeline": [{}],
-    "refused_record": [{"partition": 0, "offset": 9, "record_type": 8, "seen": "no", "refused_by": ["4.0.0"]}],
+    "refused_record": [{"partition": 0, "offset": 9, "record_type": 8, "seen": "no", "refused_by": [*RELEASES]}],
     "classic_member": [{"generation": VALUES["generation"], "subscription_error": "cut"}],
     "commit_jump": [{"topic": "t", "offset": 1, "kind": "ahead", "jumped_at": NOW}],
     "diagnosis": [{"group_id": None, "pattern": "offsets_topic_grew", "sentence": "It did.", "severity": "warning"}],

@@ -390,16 +390,22 @@ def test_a_query_that_fails_is_a_fault_of_the_command(printed, monkeypatch) -> N
     assert "no_table_of_this_name" in err
 
 
-def test_the_page_names_the_groups_to_begin_with(tmp_path) -> None:
+def test_the_page_names_the_groups_to_begin_with_and_those_that_cannot_move(tmp_path) -> None:
     made = Fleet()
     made.classic("java", rebalances=20)
-    made.classic("go", reason="malformed_subscription", subscription_error="cut")
+    for nth in range(5):
+        made.classic(f"go-{nth}", reason="malformed_subscription", subscription_error="cut")
     made.rows = dict.fromkeys(TABLES.keys() - {"log", "audit_runs"}, ()) | made.rows
     made.write(tmp_path)
     html = page(contents(DuckTables(str(tmp_path)))).html
-    section = html[html.index("Move to the consumer protocol: 1 of 2 classic groups can move now") :]
-    assert section.index(">java<") < section.index("kip848 migration")
-    assert ">go<" not in section[: section.index("kip848 migration")]
+    assert '<a href="#at=move1">1 of 6 classic groups can move now</a>' in html
+    section = html[html.index('id="move1"') :]
+    first, refused = section[: section.index("kip848 migration")].split("Cannot move while their members run")
+    assert ">java<" in first
+    assert ">go-" not in first
+    assert [f">go-{nth}<" in refused for nth in range(5)] == [True] * 5
+    assert "go-0-app-0 @ 192.0.2.0" in refused
+    assert "replace the clients that write it" in refused
 
 
 def test_the_page_of_groups_of_the_new_protocols_has_no_such_section(tmp_path) -> None:
@@ -408,3 +414,22 @@ def test_the_page_of_groups_of_the_new_protocols_has_no_such_section(tmp_path) -
     made.rows = dict.fromkeys(TABLES.keys() - {"log", "audit_runs"}, ()) | made.rows
     made.write(tmp_path)
     assert "Move to the consumer protocol" not in page(contents(DuckTables(str(tmp_path)))).html
+
+
+def test_the_check_finds_the_groups_that_the_command_refuses(printed, tmp_path) -> None:
+    made, file = Fleet(), tmp_path / "check.json"
+    made.mixed("half", 1, {"client_id": "old"})
+    made.classic("java")
+    made.classic("empty", 0, protocol=None)
+    made.classic("go", reason="malformed_subscription")
+    made.classic("workers", 0, protocol=None, protocol_type="connect")
+    made.classic("unread")
+    made.rows["group_state"][-1]["upgradable"] = None
+    _, _, err = printed(made, "--require-upgradable", "*")
+    refused = {line.partition(" ")[0] for line in err.splitlines()}
+    assert main(["check", str(tmp_path), "--select", "upgradable", "--quiet", "--json", str(file)]) == 1
+    (result,) = json.loads(file.read_text())["expectations"]
+    assert {each["group_id"] for each in result["violations"]} == {"go", "workers"}
+    assert {each["group_id"] for each in result["unknown"]} == {"unread"}
+    assert refused == {"go", "workers", "unread"}
+    assert result["passed"] == 3

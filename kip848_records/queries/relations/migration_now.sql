@@ -5,6 +5,7 @@
 -- members have left; an Empty application of Kafka Streams too, as it needs a release of brokers that is not in the log);
 -- not_a_consumer (no other protocol exists, Empty or not: a consumer would only take the id); unloadable; mixed (members of both protocols); only_classic (a
 -- consumer group in which all members use the classic protocol); unknown (its last record is lost or unreadable).
+-- can_move: it can move now, or is half-way; null for unknown.
 -- The numbers of rebalances are those of the present incarnation as a classic group: neither the first assignment, nor what
 -- emptied it. per_hour is null if fewer than 10 minutes were observed.
 WITH counted AS (
@@ -98,7 +99,9 @@ WITH counted AS (
 )
 SELECT
     judged.partition, judged.group_id, judged.incarnation, judged.group_type, judged.kind, judged.state, judged.verdict,
-    judged.upgradable_reason AS reasons, judged.members,
+    CASE WHEN judged.verdict <> 'unknown'
+        THEN judged.verdict IN ('online', 'replaced', 'mixed', 'only_classic')
+    END AS can_move, judged.upgradable_reason AS reasons, judged.members,
     CASE WHEN judged.verdict = 'online' THEN judged.members + 1 END AS size_needed, judged.static_members,
     judged.classic_members, judged.consumer_members, judged.protocol,
     CASE

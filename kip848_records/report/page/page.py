@@ -20,7 +20,7 @@ from kip848_records.kinds import KINDS
 from kip848_records.machine.paths import URI
 from kip848_records.queries.wording import HEALTH, LOSSES, causes_of, causes_text, member_states
 from kip848_records.report import words
-from kip848_records.report.fleet import headline, stopped_per_hour, verdict_lines
+from kip848_records.report.fleet import headline, refusals, stopped_per_hour, verdict_lines
 from kip848_records.report.migration import COMPARISON_LIMIT
 from kip848_records.report.page.alike import SILENT, alike
 from kip848_records.report.page.phrases import (
@@ -33,7 +33,7 @@ from kip848_records.report.page.phrases import (
 )
 from kip848_records.report.page.sections import SECTIONS
 from kip848_records.report.runbook import entries
-from kip848_records.report.terminal import CLOCK_WENT_BACK, count_text, span_text, time_text
+from kip848_records.report.terminal import CLOCK_WENT_BACK, count_text, names_text, span_text, time_text
 from kip848_records.tables.location import is_of_sources, is_schema, place_arguments, place_text
 from kip848_records.text import printable, ranges_text
 
@@ -74,6 +74,7 @@ def page(contents: Contents, histories_bytes: int = HISTORIES_BYTES) -> Page:
         lstrip_blocks=True,
     )
     environment.filters |= {"time": time_text, "clock": clock, "span": span_text, "causes": causes_text}
+    environment.filters["names"] = names_text
     histories = _packed(contents, histories_bytes)
     timelines = sum(history is not None for history in histories)
     html = environment.get_template("page.html").render(
@@ -138,6 +139,7 @@ def _overview(contents: Contents) -> dict[str, Any]:
         "nothing": [(result.name, words.reasons(result)) for result in results if result.status == NOT_APPLICABLE],
         "runbook": entries(),
         "shown": _SHOWN,
+        "named": _NAMES_SHOWN,
         "words": words,
         "kinds": KINDS,
         "link": link,
@@ -195,9 +197,10 @@ def _silent(row: Fields) -> Fields:
 
 
 def _move(cluster: str, found: Fleet) -> Fields:
-    """Return what the page says of a cluster's move: the whole, and the groups to begin with."""
+    """Return what the page says of a cluster's move: the whole, the groups to begin with, and those that cannot."""
     first = [row._asdict() | {"stopped": stopped_per_hour(row)} for row in found.canaries]
-    return {"cluster": cluster, "headline": headline(found), "counts": verdict_lines(found), "first": first}
+    said = {"headline": headline(found), "counts": verdict_lines(found)}
+    return {"cluster": cluster, **said, "first": first, "refused": refusals(found)}
 
 
 def _most(groups: Sequence[Fields], value: Callable[[Fields], int | None]) -> list[Fields]:

@@ -7,8 +7,10 @@ import pytest
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.page.contents import contents
 from kip848_records.report.page.page import page as page_of
+from kip848_records.tables.registry import TABLES
 from kip848_records.text import printable
 from tests.made_tables import write
+from tests.report.fleets import Fleet
 from tests.report.page.made_contents import CAPTURED, TABLE_NAMES, failed, known
 from tests.report.verdicts import BIDIRECTIONAL, CHARACTERS, HOSTILE
 
@@ -187,6 +189,23 @@ def test_a_link_to_a_group_that_is_not_there_says_so(opened, html):
     page = opened(html, "#group=nosuch")
     assert page.locator("#unreadable:visible").inner_text().startswith("No group nosuch in this page")
     assert page.locator("#search").input_value() == "nosuch"
+
+
+def test_a_link_on_the_first_screen_leads_to_the_move_of_a_fleet(opened, tmp_path):
+    made = Fleet()
+    for nth in range(20):
+        made.classic(f"java-{nth}")
+        made.classic(f"go-{nth}", reason="malformed_subscription", subscription_error="cut")
+    made.rows = dict.fromkeys(TABLES.keys() - {"log", "audit_runs"}, ()) | made.rows
+    made.write(tmp_path)
+    page = opened(page_of(contents(DuckTables(str(tmp_path)))).html)
+    page.click("text=20 of 40 classic groups can move now")
+    assert 0 <= page.locator("#move1").bounding_box()["y"] < 100
+    hidden = page.locator("section[aria-labelledby=move1] details a", has_text="go-9")
+    assert not hidden.is_visible()
+    page.click("text=20 groups, such as go-0")
+    hidden.click()
+    page.wait_for_selector("h1:has-text('go-9')")
 
 
 def test_a_theme_that_was_chosen_stays(opened, html):

@@ -47,6 +47,7 @@ async function route() {
   }
   choose(asked);
   if ([...asked.keys()].some((key) => ["show", "sort", "all"].includes(key) || (key === "q" && asked.has("show")))) field("all").scrollIntoView();
+  else if (asked.has("at")) field(asked.get("at"))?.scrollIntoView();
   else scrollTo(0, scrolled);
 }
 
