@@ -29,7 +29,7 @@ __all__ = ["INTERRUPTED", "main"]
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells use it."""
 
-_ON_LOGS = ("audit", "check", "inspect", "explain", "report", "query", "offsets", "migration")
+_ON_LOGS = ("audit", "check", "inspect", "explain", "report", "query", "offsets", "migration", "topic")
 _COMMANDS = (*_ON_LOGS, "maintain", "cache", "simulate", "demo", "doctor")
 _ON_ANY_SYSTEM = ("doctor",)
 # The root logger prints records without a handler. Py4J logs each exception that it also raises.

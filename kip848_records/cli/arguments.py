@@ -235,6 +235,15 @@ def _limits(path: str | None) -> tuple[ChangedLimit, ...]:
     return load_limits(path)
 
 
+def add_topic_content(command: Parser, of_logs: str = "") -> None:
+    """Add `topic_content`: what the audit counts besides. `of_logs`: said in front, where there may be no audit."""
+    command.add_argument(
+        "--topic-content",
+        action="store_true",
+        help=f"{of_logs}also count what is in __consumer_offsets by key, group and topic, as kip848 topic does",
+    )
+
+
 def add_schema(command: Parser) -> None:
     """Add `catalog` and `schema`, which name the location of tables instead of a folder."""
     command.add_argument("--catalog", metavar="NAME", help="catalog of the schema with the tables, instead of a folder")

@@ -15,6 +15,7 @@ from kip848_records.cli.arguments import (
     add_schema,
     add_scratch,
     add_source,
+    add_topic_content,
     audit_options,
     check_scratch,
     check_source,
@@ -56,6 +57,7 @@ def add(commands: Commands) -> None:
     command.add_argument(
         "--record-tables", action="store_true", help="also write a table of decoded records for each record type"
     )
+    add_topic_content(command)
     command.add_argument("--allow-empty", action="store_true", help="accept a source without records")
     command.add_argument(
         "--max-quarantined",
@@ -84,6 +86,7 @@ def _run(arguments: Namespace) -> int:
         named = audit_options(arguments, tables, arguments.cluster)
         options = replace(named, offset_commits=arguments.offset_commits, allow_empty=arguments.allow_empty)
         options = replace(options, scratch=arguments.scratch, record_tables=arguments.record_tables)
+        options = replace(options, topic_content=arguments.topic_content)
         if spark is not None:  # a session knows the location of all paths
             before_spark.check_outputs(_outputs(arguments), arguments.sources)
         audit = run_audit(spark, options, progress)

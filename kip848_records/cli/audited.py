@@ -20,6 +20,7 @@ from kip848_records.cli.arguments import (
     add_capture,
     add_schema,
     add_source,
+    add_topic_content,
     audit_options,
     check_source,
     given_path,
@@ -73,10 +74,11 @@ _LAST_BYTES: Final = 64 << 10
 """How much of the end of each file is part of the key: the last batch of a segment, or the footer of Parquet."""
 
 
-def add_tables(command: Parser, *, needs_commits: bool = False) -> None:
+def add_tables(command: Parser, *, needs_commits: bool = False, needs_topic_content: bool = False) -> None:
     """Add the options that name tables, or sources to audit: `sources`, their options, `catalog`, and `engine`.
 
     `needs_commits`: the command always decodes the offset commits of sources, and has no option for it.
+    `needs_topic_content`: the same of what is in the topic by key.
     """
     add_source(command, METAVAR, "the folder of an audit's tables; or ", at_least=0)
     add_schema(command)
@@ -84,10 +86,13 @@ def add_tables(command: Parser, *, needs_commits: bool = False) -> None:
     add_capture(command)
     if not needs_commits:
         command.add_argument("--offset-commits", action="store_true", help="for a log: decode offset commits too")
+    if not needs_topic_content:
+        add_topic_content(command, "for a log: ")
     add_engine(command)
     command.add_argument("--no-cache", action="store_true", help="for a log: audit it even if its tables are cached")
     # A dialect of None shows that the option was not given.
     command.set_defaults(dialect=None, offset_commits=False, needs_commits=needs_commits)
+    command.set_defaults(topic_content=False, needs_topic_content=needs_topic_content)
 
 
 def check_tables(arguments: Namespace, keep: str | None = None) -> None:
@@ -134,7 +139,7 @@ def refuse_options_of_logs(arguments: Namespace, tables: str, keep: str | None) 
     given = [name for name in _WORDS if getattr(arguments, name) is not None]
     if hasattr(arguments, "expectations"):  # the limits of these are in the same file
         given = [name for name in given if name != "config"]
-    given += ["offset_commits"] if arguments.offset_commits else []
+    given += [name for name in ("offset_commits", "topic_content") if getattr(arguments, name)]
     given += ["out"] if keep is not None else []
     for name in given:
         raise TablesError.not_for_tables(f"--{name.replace('_', '-')}", tables)
@@ -175,6 +180,7 @@ def opened_tables(
     options = replace(
         named,
         offset_commits=_has_commits(arguments),
+        topic_content=arguments.topic_content or arguments.needs_topic_content,
         partition_of=partition_of,
         allow_empty=partition_of is not None,  # the group may be in another partition
     )
@@ -262,6 +268,7 @@ def _has_commits(arguments: Namespace) -> bool:
 def _shown(arguments: Namespace) -> str:
     """Return what stands for the tables in messages: the sources and options of the log, valid in any folder."""
     options = ["--offset-commits"] if _has_commits(arguments) else []
+    options += ["--topic-content"] if arguments.topic_content or arguments.needs_topic_content else []
     for name, text in _WORDS.items():
         if (given := getattr(arguments, name)) is not None:
             options += [f"--{name.replace('_', '-')}", text(given)]

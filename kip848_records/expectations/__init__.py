@@ -27,6 +27,7 @@ _NAMES: Final = (
     *("owned_not_consumed", "blocked_by_transaction", "offsets_lost", "hanging_transaction"),
     *("moved_back", "moved_ahead", "repeat_at_handover"),
     *("group_in_its_partition", "operation_size", "loadable_records", "compaction_alive"),
+    *("commit_rate", "dead_offsets"),
     "audit_is_recent",
 )
 

@@ -37,9 +37,10 @@ class RunInfo:
     which no time was named: the newest time in the log stands for it. `dialect` may be `auto` for a copy: then its
     records decide. `names`: (topic id, topic, source) that are in no record. `limits`: those of the diagnosis that are
     not the defaults. `kept_since_ms`: retention removed rows that had ended before. `is_pruning`: the run only did
-    that, without a read. `record_tables`: decoded records get their own tables. `offsets_retention_ms`: how long
-    brokers keep an offset after its last commit; None: not known. `end_offsets`: where topics ended before the run
-    read the log.
+    that, without a read. `record_tables`: decoded records get their own tables. `topic_content`: what is in
+    the topic was counted by key. `offsets_retention_ms`: how long brokers keep an offset after its last commit; None:
+    not known. `end_offsets`: where topics ended before the run read the log. `max_message_bytes`: the limit of a batch
+    of the topic; None: not known.
     """
 
     run: int
@@ -55,6 +56,8 @@ class RunInfo:
     is_pruning: bool = False
     is_archived: bool = False
     record_tables: bool = False
+    topic_content: bool = False
+    max_message_bytes: int | None = None
     names: tuple[tuple[str, str, str], ...] = ()
     limits: tuple[ChangedLimit, ...] = ()
     offsets_retention_ms: int | None = None

@@ -107,7 +107,9 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress, grou
         ours: int | None = 0 if version is None else version
         try:
             with engine.reading():
-                batch = read_sources(engine, copies, offset_commits=options.offset_commits)
+                batch = read_sources(
+                    engine, copies, offset_commits=options.offset_commits, by_key=options.topic_content
+                )
                 rows, dropped = merged_rows(engine, batch)
                 log.replace_by_copy(rows, info)
             ours = engine.version(LOG.name)
@@ -148,6 +150,7 @@ def _copy_info(log: LogTable, before: Knowledge, options: AuditOptions) -> RunIn
         read_ms=time.time_ns() // 1_000_000,
         captured_ms=options.captured_ms,
         record_tables=options.record_tables,
+        topic_content=options.topic_content,
         names=names,
         limits=options.limits,
         offsets_retention_ms=options.offsets_retention_ms,

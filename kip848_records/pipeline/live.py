@@ -145,6 +145,7 @@ def _run_options(options: AuditOptions, ends: tuple[EndOffset, ...]) -> RunOptio
         limits=options.limits,
         offsets_retention_ms=options.offsets_retention_ms,
         end_offsets=ends,
+        topic_content=options.topic_content,
     )
 
 

@@ -1,4 +1,4 @@
-"""The rows of `partition_content`: what segment files hold of each partition, and where the cleaner has been."""
+"""The rows of `partition_content` and `topic_content`: what partitions hold, and where the cleaner has been."""
 
 from __future__ import annotations
 
@@ -17,3 +17,11 @@ def partition_contents(engine: Engine, log: Relation, inputs: ReplayInputs) -> R
     """Return rows of `specs.tables.PARTITION_CONTENT` without the cluster. `log`: with the coverage of files."""
     text = rendered("pipeline/sql/partition_content.sql", keys_kept=KEYS_KEPT)
     return engine.sql(text, log=log, captured=engine.relation(known_partitions(inputs)))
+
+
+def topic_contents(engine: Engine, log: Relation, contents: Relation) -> Relation:
+    """Return rows of `specs.tables.TOPIC_CONTENT` without the cluster.
+
+    `log`: with the coverage of files. `contents`: rows of `partition_contents`.
+    """
+    return engine.sql(rendered("pipeline/sql/topic_content.sql"), log=log, contents=contents)

@@ -26,7 +26,7 @@ from kip848_records.pipeline.consumption_troubles import troubles_of_commits
 from kip848_records.pipeline.end_offsets import end_offset_rows
 from kip848_records.pipeline.moved_groups import groups_in_several_partitions, troubles_of_moves
 from kip848_records.pipeline.names import topic_names
-from kip848_records.pipeline.partition_contents import partition_contents
+from kip848_records.pipeline.partition_contents import partition_contents, topic_contents
 from kip848_records.pipeline.run_totals import NOT_COUNTED, run_totals
 from kip848_records.pipeline.simple_groups import REFUSED_BY_SIMPLE_GROUPS, with_commit_before
 from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
@@ -34,7 +34,15 @@ from kip848_records.protocol.messages import DIALECTS
 from kip848_records.replay.decode.grouped_rows import COMMIT_BEFORE, GROUP, LOG_SCHEMA
 from kip848_records.replay.worker import NAMING_TYPES, names_of_topics, replay_batches
 from kip848_records.specs.record_tables import RECORD_TABLES
-from kip848_records.specs.tables import AUDIT_RUNS, DERIVED, OF_COMMITS, PROTOCOL_COMPARISON, REPLAYED
+from kip848_records.specs.tables import (
+    AUDIT_RUNS,
+    DERIVED,
+    OF_COMMITS,
+    PARTITION_CONTENT,
+    PROTOCOL_COMPARISON,
+    REPLAYED,
+    TOPIC_CONTENT,
+)
 from kip848_records.tables.location import is_schema, place_arguments
 from kip848_records.tables.log import LOG
 from kip848_records.tables.registry import TABLES
@@ -102,7 +110,8 @@ def rebuild(
     tables |= {name: _table_rows(name, rows, None, topics, last.kept_since_ms) for name, rows in found.items()}
     tables["topic_name"] = ArrowRows(topics) if topics.num_rows else None
     tables["partition_history"] = _partition_history(facts)
-    tables["partition_content"] = _partition_content(log, facts, knowledge)
+    contents = _contents(log, facts, knowledge)
+    tables |= contents
     progress.phase("writing tables")
     engine.several(lambda item: _replace(log, *item), tables.items())
     # It reads other tables, so they are written before.
@@ -116,7 +125,7 @@ def rebuild(
     engine.several(
         lambda item: log.replace(TABLES[item[0]], item[1]), _record_tables(log, facts, is_wanted=last.record_tables)
     )
-    _write_runs(log, knowledge, facts)
+    _write_runs(log, knowledge, facts, has_topic_content=contents[TOPIC_CONTENT.name] is not None)
     _advise_retention(log, last, facts, monotonic() - start, progress)
     return facts
 
@@ -200,17 +209,23 @@ def _partition_history(facts: LogFacts) -> Rows | None:
     return ArrowRows(pa.Table.from_pylist(rows, schema)) if rows else None
 
 
-def _partition_content(log: LogTable, facts: LogFacts, knowledge: Knowledge) -> Rows | None:
-    """Return what segment files hold; None for a topic that Spark read, or that was read more than once.
+def _contents(log: LogTable, facts: LogFacts, knowledge: Knowledge) -> dict[str, Rows | None]:
+    """Return what the topic holds, by table; None for a live topic that Spark read, or that was read more than once.
 
     Those runs saw only what was new, not what the cleaner has made of the rest since then.
     """
+    found: dict[str, Rows | None] = {PARTITION_CONTENT.name: None, TOPIC_CONTENT.name: None}
     if not knowledge.is_copy:
         is_one_read = len({read.run for read in knowledge.reads}) <= 1
         if not is_one_read or not log.count(LOG.name, "file IS NOT NULL"):
-            return None
-    contents = partition_contents(log.engine, log.covered(), facts.inputs)
-    return log.engine.stage(contents, "partition-contents")
+            return found
+    engine, covered = log.engine, log.covered()
+    contents = engine.stage(partition_contents(engine, covered, facts.inputs), "partition-contents")
+    found[PARTITION_CONTENT.name] = contents
+    if knowledge.runs[-1].topic_content:
+        by_name = topic_contents(engine, covered, engine.relation(contents))
+        found[TOPIC_CONTENT.name] = engine.stage(by_name, "topic-contents")
+    return found
 
 
 def _known_until(inputs: ReplayInputs, partition: int) -> dict[str, object]:
@@ -246,7 +261,7 @@ def _replace(log: LogTable, name: str, rows: Rows | None) -> None:
         log.replace(spec, rows)
 
 
-def _write_runs(log: LogTable, knowledge: Knowledge, facts: LogFacts) -> None:
+def _write_runs(log: LogTable, knowledge: Knowledge, facts: LogFacts, *, has_topic_content: bool) -> None:
     """Write a row for each run that has none yet. The last row alone names versions: earlier ones are gone."""
     last = knowledge.runs[-1]
     known, counted = [], NOT_COUNTED
@@ -267,6 +282,7 @@ def _write_runs(log: LogTable, knowledge: Knowledge, facts: LogFacts) -> None:
         reads.setdefault(read.run, []).append(read)
     new = [
         _run_row(run, reads.get(run.run, []), facts, versions if run is last else None)
+        | {"topic_content": has_topic_content if run is last else None}
         | dict(counted if run is last else NOT_COUNTED)
         for run in knowledge.runs
         if run.run not in finished
@@ -287,6 +303,7 @@ def _run_row(
         "dialect": facts.inputs.dialect,
         "version": __version__,
         "offset_commits": run.offset_commits,
+        "max_message_bytes": run.max_message_bytes,
         "is_copy": run.is_copy,
         "is_archived": facts.is_archived,
         "diagnosis_limits": [each._asdict() for each in run.limits] or None,

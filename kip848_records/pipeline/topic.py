@@ -60,6 +60,7 @@ class RunOptions:
     """The dialect of a run's records, and what the user says: the time of the copy, names of topics by id, limits.
 
     `offsets_retention_ms`: None: what the broker says. `end_offsets`: where the topics of groups end.
+    `topic_content`: count what is in the topic by key.
     """
 
     dialect: str
@@ -71,6 +72,7 @@ class RunOptions:
     limits: tuple[ChangedLimit, ...] = ()
     offsets_retention_ms: int | None = None
     end_offsets: tuple[EndOffset, ...] = ()
+    topic_content: bool = False
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ def read_new_records(run: TopicRun) -> FinishedRun:
     staged = TopicRows()
     if filled:
         with run.live.reading():
-            staged = run.live.stage(filled, offset_commits=run.options.offset_commits)
+            staged = run.live.stage(filled, offset_commits=run.options.offset_commits, by_key=run.options.topic_content)
     return _commit(run, staged)
 
 
@@ -315,6 +317,8 @@ def _run_info(run: TopicRun, staged: TopicRows, captured_at: Iterable[int | None
         captured_ms=_newest([_asked_ms(run), *captured_at]),
         topic_id=run.ends.topic_id,
         record_tables=options.record_tables,
+        topic_content=options.topic_content,
+        max_message_bytes=run.ends.max_message_bytes,
         kept_since_ms=last.kept_since_ms if last else None,
         names=tuple(name for name in names if name not in known),
         limits=options.limits,

@@ -40,6 +40,25 @@ def key_columns(keys: pa.Array) -> tuple[pa.Array, pa.Array]:
     return pa.array(types, mask=~is_typed), _text(ids)
 
 
+def commit_topics(keys: pa.Array, key_type: pa.Array, group_id: pa.Array) -> pa.Array:
+    """Return the topic (string) in the key of each offset commit; null for other keys, or if it is not whole.
+
+    `key_type`, `group_id`: what `key_columns` returned of the keys.
+    """
+    key = Encoded(keys)
+    is_named = pc.is_in(key_type, pa.array(OFFSET_COMMIT_TYPES, pa.int32())).to_numpy(zero_copy_only=False)
+    is_named &= pc.is_valid(group_id).to_numpy(zero_copy_only=False)
+    at = GROUP_AT + np.where(is_named, key.view(">i2")[np.where(is_named, key.starts + TYPE_BYTES, 0)], 0).astype(
+        np.int64
+    )
+    left = key.ends - key.starts - at
+    is_named &= left >= TYPE_BYTES
+    length = key.view(">i2")[np.where(is_named, key.starts + at, 0)].astype(np.int64)
+    is_named &= (length >= 0) & (length <= left - TYPE_BYTES)
+    starts = key.starts + np.where(is_named, at + TYPE_BYTES, 0)
+    return _text(_slices(key, starts, starts + np.where(is_named, length, 0), ~is_named))
+
+
 def _slices(
     key: Encoded, starts: NDArray[np.int64], ends: NDArray[np.int64], is_null: NDArray[np.bool_]
 ) -> pa.BinaryArray:

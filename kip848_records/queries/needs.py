@@ -39,6 +39,11 @@ NEEDS: Final[Mapping[str, Need]] = {
         "audit the log with --offset-commits --record-tables",
         lambda run: OFFSET_COMMIT_TABLE in run.table_versions,
     ),
+    "topic_content": Need(
+        "what is in the topic was not counted by key, or a live topic was read more than once",
+        "audit the log with --topic-content, a live topic into new tables",
+        lambda run: run.topic_content,
+    ),
     "early_dialect": Need(
         "the log is of Kafka 3.8 or later, where members have no assignors of their own",
         None,

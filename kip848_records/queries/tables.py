@@ -22,7 +22,7 @@ _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _TEXTS: Final = re.compile(r"'(?:[^']|'')*'|--[^\n]*")
 _RUNS: Final = """
 SELECT cluster, run, captured_at, has_capture_time, sources, dialect, version, offset_commits, is_copy, is_archived,
-    table_versions
+    table_versions, coalesce(topic_content, false) AS topic_content, max_message_bytes, offsets_retention_ms
 FROM (SELECT *, row_number() OVER (PARTITION BY cluster ORDER BY run DESC) AS nth FROM audit_runs) AS runs
 WHERE nth = 1
 ORDER BY cluster
@@ -41,7 +41,8 @@ class Run(NamedTuple):
 
     `captured_at`: when the log was copied, or read; None if no record has a time. `has_capture_time`: false if that is
     only the time of the newest record. `is_archived`: the run archives
-    partitions that were recreated. `table_versions`: the Delta version of each table after the run.
+    partitions that were recreated. `table_versions`: the Delta version of each table after the run. `topic_content`:
+    the run counted what is in the topic by key. `max_message_bytes`, `offsets_retention_ms`: settings of a live topic, if known.
     """
 
     cluster: str
@@ -55,6 +56,9 @@ class Run(NamedTuple):
     is_copy: bool
     is_archived: bool
     table_versions: Mapping[str, int]
+    topic_content: bool = False
+    max_message_bytes: int | None = None
+    offsets_retention_ms: int | None = None
 
 
 class Part(NamedTuple):

@@ -15,6 +15,7 @@ from kip848_records.replay.group.vocabulary import EAGER, UNKNOWN
 from kip848_records.replay.refusals import FIRST_WITH_STREAMS, KNOWN_BUGS, LOADERS, loader
 from kip848_records.report.advice import client_text
 from kip848_records.report.readiness import REASONS, advised
+from kip848_records.report.sections import Section
 from kip848_records.report.sql import query
 from kip848_records.report.terminal import count_text, names_text, span_text, time_text
 from kip848_records.text import matches
@@ -66,16 +67,6 @@ CONDITIONS: Final = (
     "only the chosen assignor is in the log, not the others of partition.assignment.strategy",
 )
 """What only brokers and clients know."""
-
-
-class Section(NamedTuple):
-    """A part of the answer for people. `rows`: in their order of importance; `right`: columns of numbers."""
-
-    title: str
-    columns: tuple[str, ...] = ()
-    rows: Sequence[tuple[Any, ...]] = ()
-    right: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 class Refusal(NamedTuple):

@@ -2,65 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
-
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from kip848_records.report.fleet import sections
-from kip848_records.report.markdown import code, prose, table
-from kip848_records.report.terminal import fitted_table, wrapped_lines
-from kip848_records.text import WIDTH, printable
-from kip848_records.times import utc_text
+from kip848_records.report.sections import captured_text, sections_markdown, sections_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kip848_records.report.fleet import Fleet
+    from rich.text import Text
 
-_SHOWN: Final = 10
-_SHOWN_IN_MARKDOWN: Final = 200
+    from kip848_records.report.fleet import Fleet
 
 
 def fleet_terminal(found: Fleet) -> Iterator[Text]:
     """Yield the lines, with the first rows of each section."""
-    yield Text(printable(_captured(found)))
-    for nth, section in enumerate(sections(found)):
-        yield Text(f"{'' if nth == 0 else chr(10)}{printable(section.title)}")
-        for note in section.notes:
-            yield Text("\n".join(wrapped_lines(printable(note), WIDTH, "  - ", "    ")))
-        if section.rows:
-            shown = section.rows[:_SHOWN]
-            yield from fitted_table(*section.columns, rows=shown, right=section.right)
-            if more := _more(len(section.rows), len(shown)):
-                yield Text(f"  {more}; --json and --markdown have them")
+    return sections_terminal(captured_text(found.run), sections(found))
 
 
 def fleet_markdown(found: Fleet) -> str:
     """Return the sections as Markdown, with the first 200 rows of each."""
-    return "\n\n".join(_markdown(found)) + "\n"
-
-
-def _markdown(found: Fleet) -> Iterator[str]:
-    yield f"## Move to the consumer protocol: {prose(_captured(found))}"
-    for section in sections(found):
-        yield f"### {prose(section.title)}"
-        if section.notes:
-            yield "\n".join(f"- {prose(note)}" for note in section.notes)
-        if section.rows:
-            shown = section.rows[:_SHOWN_IN_MARKDOWN]
-            yield table(section.columns, [tuple(map(_cell, row)) for row in shown])
-            if more := _more(len(section.rows), len(shown)):
-                yield f"{more}; --json has them"
-
-
-def _cell(value: Any) -> str:  # noqa: ANN401 - of a section
-    return "" if value is None else code(str(value))
-
-
-def _captured(found: Fleet) -> str:
-    at = found.run.captured_at
-    return f"cluster {found.run.cluster}" + ("" if at is None else f", captured at {utc_text(at)}")
-
-
-def _more(counted: int, shown: int) -> str:
-    return f"and {counted - shown:,} more" if counted > shown else ""
+    return sections_markdown(f"Move to the consumer protocol: {captured_text(found.run)}", sections(found))

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kip848_records.errors import InputError
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.queries.texts import rendered
+from kip848_records.sources.dump_by_key import by_key_of_rows
 from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.rows import END_OF_MICROS, END_OF_MILLIS, ROWS_SCHEMA, as_log_rows, log_rows
 from kip848_records.sources.source_kind import CopyRows
-from kip848_records.specs.log_columns import COPY_COLUMNS, TOPIC
+from kip848_records.specs.log_columns import BY_KEY, COPY_COLUMNS, TOPIC
 from kip848_records.times import FIRST_MS, LAST_MS, MICROS_PER_MS, NO_TIMESTAMP_MS, utc
 
 if TYPE_CHECKING:
@@ -95,7 +97,8 @@ def read_columns(engine: Engine, copy: Copy, options: ReadOptions) -> CopyRows:
     found = spans(engine, dump, form, options)
     text = rendered(f"{_SQL}/dump_rows.sql", columns=columns, skipped=skipped(form, options, found))
     rows = as_log_rows(engine, engine.map(log_rows, engine.sql(text, dump=dump), ROWS_SCHEMA))
-    return with_coverage(engine, rows, found, copy.format)
+    by_key = counted_by_key(engine, dump, columns, form, found) if options.by_key else None
+    return with_coverage(engine, rows, found, copy.format, by_key)
 
 
 def keys_of(file: str) -> Iterator[pa.Array]:
@@ -133,17 +136,47 @@ def skipped(form: Form, options: ReadOptions, found: Sequence[Row] | None) -> st
     return f"{form.is_commit()} AND {form.is_readable}"
 
 
-def with_coverage(engine: Engine, rows: Relation, found: Sequence[Row] | None, source_format: str) -> CopyRows:
-    """Return log rows and the coverage of their partitions, which `spans` found."""
+def counted_by_key(
+    engine: Engine, dump: Relation, columns: Mapping[str, str], form: Form, found: Sequence[Row] | None
+) -> dict[int, pa.Array] | None:
+    """Return by partition what a dump holds by key; None if it has rows twice: each would count twice.
+
+    `columns`: in SQL, as in `dump_rows.sql`. `found`: what `spans` returned.
+    """
+    if any(span.rows_read > span.offsets for span in found or ()):
+        return None
+    return by_key_of_rows(engine, dump, {**columns, "partition": form.partition}, form.is_readable)
+
+
+def with_coverage(
+    engine: Engine,
+    rows: Relation,
+    found: Sequence[Row] | None,
+    source_format: str,
+    by_key: Mapping[int, pa.Array] | None = None,
+) -> CopyRows:
+    """Return log rows and the coverage of their partitions, which `spans` found. `by_key`: of `counted_by_key`."""
     placed = [span for span in found or () if span.partition is not None and span.first_offset is not None]
     if not placed:
         return CopyRows(rows, may_overlap=found is None)
     covered = pa.Table.from_pylist([_coverage_row(span, source_format) for span in placed], COPY_COLUMNS)
+    if by_key is not None:
+        covered = with_by_key(covered, by_key)
     text = "SELECT * FROM {rows} UNION ALL SELECT * FROM {files}"
     return CopyRows(
         engine.sql(text, rows=rows, files=engine.relation(covered)),
         may_overlap=any(span.rows_read > span.offsets for span in placed),
     )
+
+
+def with_by_key(covered: pa.Table, by_key: Mapping[int, pa.Array]) -> pa.Table:
+    """Return the rows of coverage, one for each partition, with what the partition holds by key."""
+    column = covered.schema.field("by_key")
+    nothing = pa.array([], BY_KEY)
+    theirs = [by_key.get(partition, nothing) for partition in covered["partition"].to_pylist()]
+    bounds = np.cumsum([0, *map(len, theirs)])
+    lists = pa.ListArray.from_arrays(pa.array(bounds, pa.int32()), pa.concat_arrays([nothing, *theirs]))
+    return covered.set_column(covered.schema.get_field_index(column.name), column, lists)
 
 
 def _coverage_row(span: Row, source_format: str) -> dict[str, object]:

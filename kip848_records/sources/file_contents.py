@@ -75,6 +75,8 @@ class FileContents:
     def __init__(self) -> None:
         self._all, self._dirty = _Part(), _Part()
         self._keys = _Keys()
+        self._largest = 0
+        self._largest_offset: int | None = None
 
     def add(self, columns: GroupColumns, keys: Iterable[Keys], *, behind: int | None) -> None:
         """Count a group's records. `keys`: of all of them. `behind`: the index of the one before which was a gap."""
@@ -84,6 +86,10 @@ class FileContents:
             self.clean()
         self._dirty += _part(columns, behind) if behind else found
         self._keys.add(keys, behind or 0)
+        sizes = columns.group.headers.size
+        if len(sizes) and int(sizes.max()) > self._largest:
+            at = int(sizes.argmax())
+            self._largest, self._largest_offset = int(sizes[at]), int(columns.group.headers.base_offset[at])
 
     def clean(self) -> None:
         """Forget what is before a gap that the cleaner made."""
@@ -92,7 +98,8 @@ class FileContents:
     def row(self) -> dict[str, object]:
         """Return the fields of `CONTENTS`."""
         dirty = {f"dirty_{name}": value for name, value in self._dirty.fields().items()}
-        return {**self._all.fields(), **dirty, "dirty_keys": self._keys.smallest.tolist()}
+        largest = {"largest_bytes": self._largest or None, "largest_offset": self._largest_offset}
+        return {**self._all.fields(), **dirty, **largest, "dirty_keys": self._keys.smallest.tolist()}
 
 
 class _Keys:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kip848_records.protocol.segments.record_batch import TRANSACTIONAL
+from kip848_records.sources.file_by_key import FileByKey
 from kip848_records.sources.file_contents import FileContents
 from kip848_records.sources.key_hashes import keys_of, slots_of
 
@@ -42,9 +43,9 @@ class SegmentFile:
 
 
 class FileCoverage:
-    """Collects the coverage of one file from its groups, in order."""
+    """Collects the coverage of one file from its groups, in order; `by_key`: what it holds by key too."""
 
-    def __init__(self, file: SegmentFile) -> None:
+    def __init__(self, file: SegmentFile, *, by_key: bool = False) -> None:
         self.file = file
         self.last_offset: int | None = None
         self.first_missing: int | None = None
@@ -52,6 +53,7 @@ class FileCoverage:
         self.unread: list[dict[str, int | str | None]] = []
         self._lost: list[dict[str, int | str | None]] = []
         self.contents = FileContents()
+        self.by_key = FileByKey() if by_key else None
         self._repeats = _FirstRepeat()
 
     def add(self, columns: GroupColumns) -> None:
@@ -73,7 +75,10 @@ class FileCoverage:
             if gaps[0] == 0:
                 starts[0] = columns.expected or 0
             cleaned = self._add_gaps(starts, ends)
-        self.contents.add(columns, keys, behind=int(gaps[cleaned - 1]) if cleaned else None)
+        behind_gap = int(gaps[cleaned - 1]) if cleaned else None
+        self.contents.add(columns, keys, behind=behind_gap)
+        if self.by_key is not None:
+            self.by_key.add(columns, keys, behind=behind_gap)
         self.last_offset = int(columns.offset[-1])
 
     def add_unread(self, offset: int, fault: Fault) -> None:
@@ -88,6 +93,8 @@ class FileCoverage:
         self._add_gaps(np.array([first]), np.array([last_offset + 1]))
         self.last_offset = last_offset
         self.contents.clean()
+        if self.by_key is not None:
+            self.by_key.clean()
 
     def row(self) -> dict[str, object]:
         """Return the fields of `specs.log_columns.FILE` that follow from the file's batches."""

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from kip848_records.errors import InputError
 from kip848_records.protocol.columns import TIMES
 from kip848_records.queries.texts import rendered
-from kip848_records.sources.dump import COLUMNS, LOG_ROWS, skipped, spans, with_coverage
+from kip848_records.sources.dump import COLUMNS, LOG_ROWS, counted_by_key, skipped, spans, with_coverage
 from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.rows import ROWS_SCHEMA, as_log_rows, log_rows, times_of_numbers
 from kip848_records.specs.log_columns import COPY_COLUMNS
@@ -63,7 +63,8 @@ def read_lines(engine: Engine, copy: Copy, options: ReadOptions) -> CopyRows:
     columns = {name: f"dump.{name}" for name in COPY_COLUMNS.names}
     found = spans(engine, read, LOG_ROWS, options)
     text = rendered("sources/sql/dump_rows.sql", columns=columns, skipped=skipped(LOG_ROWS, options, found))
-    return with_coverage(engine, engine.sql(text, dump=read), found, FORMAT)
+    by_key = counted_by_key(engine, read, columns, LOG_ROWS, found) if options.by_key else None
+    return with_coverage(engine, engine.sql(text, dump=read), found, FORMAT, by_key)
 
 
 def keys_of(file: str) -> Iterator[pa.Array]:

@@ -9,6 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from kip848_records.protocol.segments.rows import GroupColumns
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     """Some rows of a group, in order, with the hashes of their keys."""
 
 _AT_ONCE: Final = 8_192
-_WORD: Final = 8
+WORD: Final = 8
+"""So many bytes before the end of each slice a hash may read."""
 _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
 _HALF: Final = np.uint64(32)
 
@@ -26,11 +28,11 @@ def keys_of(columns: GroupColumns) -> Iterator[Keys]:
     """Yield the records of a group that have a key, with its hash, some thousands at once."""
     records = columns.group.records
     # A word before the end of each key must be in the buffer.
-    is_whole = (records.key_size > 0) & (records.key_start + records.key_size >= _WORD)
+    is_whole = (records.key_size > 0) & (records.key_start + records.key_size >= WORD)
     keyed = np.flatnonzero(~columns.is_control & is_whole)
     for start in range(0, len(keyed), _AT_ONCE):
         rows = keyed[start : start + _AT_ONCE]
-        yield rows, _hashes(columns.group.buffer, records.key_start[rows], records.key_size[rows])
+        yield rows, hashes_of(columns.group.buffer, records.key_start[rows], records.key_size[rows])
 
 
 def slots_of(hashes: NDArray[np.uint64], slots: int) -> NDArray[np.uint64]:
@@ -38,15 +40,18 @@ def slots_of(hashes: NDArray[np.uint64], slots: int) -> NDArray[np.uint64]:
     return ((hashes * _MULTIPLIER) >> _HALF) % np.uint64(slots)
 
 
-def _hashes(buffer: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return a hash of each key, by its words of eight bytes: the last eight bytes, then those from its start on."""
-    words: NDArray[np.uint64] = np.ndarray((len(buffer) - _WORD + 1,), np.dtype("<u8"), buffer, strides=(1,))
-    last = words[starts + sizes - _WORD]
-    is_short = sizes < _WORD
-    last[is_short] >>= (_WORD * (_WORD - sizes[is_short])).astype(np.uint64)
+def hashes_of(buffer: bytes | pa.Buffer, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return a hash of each slice of a buffer, by its words of eight bytes: the last eight, then those from its start.
+
+    The buffer has at least eight bytes before the end of each slice.
+    """
+    words: NDArray[np.uint64] = np.ndarray((len(memoryview(buffer)) - WORD + 1,), np.dtype("<u8"), buffer, strides=(1,))
+    last = words[starts + sizes - WORD]
+    is_short = sizes < WORD
+    last[is_short] >>= (WORD * (WORD - sizes[is_short])).astype(np.uint64)
     hashes = _mixed(sizes.astype(np.uint64) * _MULTIPLIER, last)
-    for at in range(0, int(sizes.max(initial=0)) - _WORD, _WORD):
-        longer = np.flatnonzero(sizes - _WORD > at)
+    for at in range(0, int(sizes.max(initial=0)) - WORD, WORD):
+        longer = np.flatnonzero(sizes - WORD > at)
         hashes[longer] = _mixed(hashes[longer], words[starts[longer] + at])
     return hashes
 

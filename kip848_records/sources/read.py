@@ -38,17 +38,17 @@ class LogBatch:
     offset_commits: bool
 
 
-def read_sources(engine: Engine, copies: Sequence[Copy], *, offset_commits: bool) -> LogBatch:
+def read_sources(engine: Engine, copies: Sequence[Copy], *, offset_commits: bool, by_key: bool = False) -> LogBatch:
     """Return the rows of one copy of the log, or of several.
 
     The reader of a single copy skips records of transactions that it knows to be aborted. `merged_rows` and
-    `with_outcomes` resolve the outcomes that only another copy or another file shows.
+    `with_outcomes` resolve the outcomes that only another copy or another file shows. `by_key`: see `ReadOptions`.
 
     Raises InputError if the columns or files of a copy do not match its format. Files are read when an action runs:
     within `Engine.reading`, a file that cannot be read is an InputError as well.
     """
     several = len(copies) > 1
-    options = ReadOptions(offset_commits=offset_commits, aborted=several, coverage=True)
+    options = ReadOptions(offset_commits=offset_commits, aborted=several, coverage=True, by_key=by_key)
     with engine.reading():
         found = _read(engine, copies, options)
     needs_merge = several or any(each.may_overlap for each in found)

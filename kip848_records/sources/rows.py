@@ -69,7 +69,7 @@ def log_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _log_rows(rows: pa.RecordBatch) -> pa.RecordBatch:
     given = dict(zip(rows.schema.names, rows.columns, strict=True))
-    millis, micros, is_timed = _times(given["timestamp"])
+    millis, micros, is_timed = times_of(given["timestamp"])
     is_shown = can_be_shown(millis)
     is_known = is_timed & is_shown & (millis != NO_TIMESTAMP_MS)
     partition, offset = _integers(given["partition"], pa.int32()), _integers(given["offset"], pa.int64())
@@ -139,7 +139,7 @@ def _other_topic(topic: pa.Array, columns: Mapping[str, pa.Array]) -> dict[str, 
     return {"error_code": is_code, "error": pc.if_else(is_other, named, error)}
 
 
-def _times(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+def times_of(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Return times in ms and in µs since 1970, and which rows have one; µs are right for times that can be shown."""
     is_timed = pc.is_valid(column).to_numpy(zero_copy_only=False)
     number = pc.fill_null(column.cast(pa.int64()), 0).to_numpy()

@@ -97,13 +97,18 @@ def check_length(content: memoryview | pa.Buffer, path: str) -> None:
 
 
 def read_file(
-    content: memoryview | pa.Buffer, path: str, file: SegmentFile, record_filter: RecordFilter | None = None
+    content: memoryview | pa.Buffer,
+    path: str,
+    file: SegmentFile,
+    record_filter: RecordFilter | None = None,
+    *,
+    by_key: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of one file, with `files` instead of `file`; the last row is the file's coverage.
 
-    Without a filter every record becomes a row.
+    Without a filter every record becomes a row. `by_key`: its coverage has what is in it by key.
     """
-    coverage = FileCoverage(file)
+    coverage = FileCoverage(file, by_key=by_key)
     chosen = record_filter or RecordFilter(offset_commits=True, aborted=True)
     try:
         segment = Segment(content, base_offset=file.base_offset)
@@ -127,7 +132,8 @@ def read_file(
     check_length(content, path)
     # A file without a byte has a row as well: the copy has its partition, which is empty.
     if coverage.last_offset is not None or coverage.unread or not len(content):
-        yield _file_row(file, {"name": path, "format": SEGMENTS, **coverage.row(), **chosen.row()})
+        fields = {"name": path, "format": SEGMENTS, **coverage.row(), **chosen.row()}
+        yield _file_row(file, fields, None if coverage.by_key is None else coverage.by_key.array())
 
 
 def _refused(file: SegmentFile, error: SegmentError) -> pa.RecordBatch:
@@ -136,13 +142,14 @@ def _refused(file: SegmentFile, error: SegmentError) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([row], SEGMENT_SCHEMA)
 
 
-def _file_row(file: SegmentFile, fields: Mapping[str, Any]) -> pa.RecordBatch:
+def _file_row(file: SegmentFile, fields: Mapping[str, Any], by_key: pa.Array | None) -> pa.RecordBatch:
     last_offset = fields["last_offset"]
     newest = fields["newest_skipped"]
     known = {
         "partition": pa.array([file.partition], pa.int32()),
         "offset": pa.array([file.base_offset if last_offset is None else last_offset], pa.int64()),
         "files": pa.array([[{**fields, "newest_skipped": newest and newest * 1000}]], ROWS_SCHEMA.field("files").type),
+        **({} if by_key is None else {"by_key": by_key}),
     }
     return full_rows(known, 1)
 

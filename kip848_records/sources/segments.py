@@ -77,4 +77,5 @@ def _read_files(
             if not len(content) and not options.coverage:
                 continue
             record_filter = RecordFilter(offset_commits=options.offset_commits, aborted=options.aborted)
-            yield from read_file(content, path, files[without_scheme(path)], record_filter)
+            file = files[without_scheme(path)]
+            yield from read_file(content, path, file, record_filter, by_key=options.by_key)

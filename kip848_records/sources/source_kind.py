@@ -20,12 +20,13 @@ class ReadOptions:
 
     Without `offset_commits` these are skipped, and counted in the rows of files. Without `aborted` so are the records
     of transactions that are known to be aborted. Without `coverage`, sources that would have to scan all rows for it
-    return no coverage.
+    return no coverage. With `by_key` the coverage has what is in it by key.
     """
 
     offset_commits: bool = True
     aborted: bool = True
     coverage: bool = False
+    by_key: bool = False
 
 
 class CopyRows(NamedTuple):

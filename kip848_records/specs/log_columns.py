@@ -13,6 +13,75 @@ TOPIC: Final = "__consumer_offsets"
 KEYS_KEPT: Final = 1024
 """How many hashes of keys are kept of a file: with more keys, their number is an estimate, right to about 3 percent."""
 
+NAMED: Final = pa.struct(
+    [
+        ("place", pa.int32()),
+        ("key_type", pa.int32()),
+        ("group_id", pa.string()),
+        ("topic", pa.string()),
+        ("records", pa.int64()),
+        ("tombstones", pa.int64()),
+        ("unchanged", pa.int64()),
+        ("dirty_records", pa.int64()),
+        ("dirty_unchanged", pa.int64()),
+        ("bytes", pa.int64()),
+        ("oldest", TIMES),
+        ("newest", TIMES),
+    ]
+)
+"""What is in a file by what its keys name: the type of the record, the group, of offset commits the topic.
+
+`place`: its number in the file. `unchanged`: commits that change nothing (`sources.key_contents.KeyContents`).
+`dirty_`: behind the last gap that the cleaner left in the file. `bytes`: the part of the batches on the disk; null if
+not known.
+"""
+
+KEYS: Final = pa.struct(
+    [
+        ("place", pa.int32()),
+        ("hash", pa.int64()),
+        ("states", pa.int64()),
+        ("first_offset", pa.int64()),
+        ("last_offset", pa.int64()),
+        ("first_at", TIMES),
+        ("first_value", pa.int64()),
+        ("last_value", pa.int64()),
+    ]
+)
+"""A key in a file, by a hash. `place`: that of `NAMED`. `states`: its records but those of aborted transactions.
+
+`first_`, `last_`: the first and the last one of these; -1 for the offsets if there is none. Values are hashes, 0 for a
+tombstone.
+"""
+
+OPEN: Final = pa.struct(
+    [
+        ("producer_id", pa.int64()),
+        ("producer_epoch", pa.int32()),
+        ("first_offset", pa.int64()),
+        ("first_at", TIMES),
+        ("last_offset", pa.int64()),
+        ("records", pa.int64()),
+        ("group_ids", pa.list_(pa.string())),
+    ]
+)
+"""A transaction without a marker up to the end of a file."""
+
+BY_KEY: Final = pa.struct(
+    [
+        ("number", pa.int32()),
+        ("named", pa.list_(NAMED)),
+        ("keys", pa.list_(KEYS)),
+        ("open", pa.list_(OPEN)),
+        ("ended", pa.list_(pa.int64())),
+    ]
+)
+"""What is in a file by key, counted only if it is asked for: it grows with the distinct keys.
+
+`number`: that of the part of a dump. `open`: transactions without a marker. `ended`: producers with a marker in the
+file. Both are empty for a dump, which shows no markers.
+"""
+
 CONTENTS: Final = pa.struct(
     [
         ("records", pa.int64()),
@@ -24,6 +93,8 @@ CONTENTS: Final = pa.struct(
         ("dirty_oldest", TIMES),
         ("dirty_newest", TIMES),
         ("dirty_keys", pa.list_(pa.int64())),
+        ("largest_bytes", pa.int64()),
+        ("largest_offset", pa.int64()),
     ]
 )
 """What is in a segment file: records of all types, those that do not become rows too.
@@ -31,7 +102,7 @@ CONTENTS: Final = pa.struct(
 `records`: without transaction markers. `bytes`: of their batches, as they are on the disk. `oldest`, `newest`: the
 lowest and the highest time of a record. `dirty_`: the same of the part behind the last gap that the cleaner left in the
 file; of the whole file if there is none. `dirty_keys`: the smallest hashes of the keys in it, at most `KEYS_KEPT`, in
-order.
+order. `largest_bytes`, `largest_offset`: the largest batch, as it is on the disk, and its base offset.
 """
 
 FILE: Final = pa.struct(
@@ -99,6 +170,7 @@ LOG_COLUMNS: Final = pa.schema(
         ("leader_epoch", pa.int32()),
         ("copies", pa.list_(pa.string())),
         ("file", FILE),
+        ("by_key", pa.list_(BY_KEY)),
     ]
 )
 """A row of the log. There are four kinds:
@@ -122,6 +194,7 @@ without a producer or if unknown.
 `error_code`: a value of `sources.error_codes.ErrorCode`; `error`: the same as text, with location and value.
 `leader_epoch`: the partition leader's epoch when the batch was appended; null if unknown.
 `copies`: the names of the copies of the partition that hold the row.
+`by_key`: of the coverage of a file, if it was asked for, what is in it by key: one element; of a dump one a part.
 """
 
 COPY_COLUMNS: Final = pa.schema([field for field in LOG_COLUMNS if field.name != "copies"])

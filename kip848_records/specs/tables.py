@@ -40,6 +40,7 @@ UNKNOWN_RECORD: Final = table_spec("unknown_record")
 
 PARTITION_HISTORY: Final = table_spec("partition_history")
 PARTITION_CONTENT: Final = table_spec("partition_content")
+TOPIC_CONTENT: Final = table_spec("topic_content")
 TOPIC_NAME: Final = table_spec("topic_name")
 COMMIT_PROGRESS: Final = table_spec("commit_progress")
 COMMIT_JUMP: Final = table_spec("commit_jump")
@@ -79,8 +80,8 @@ REPLAYED: Final = {
 DERIVED: Final = REPLAYED | {
     spec.name: spec
     for spec in (
-        *(PARTITION_HISTORY, PARTITION_CONTENT, TOPIC_NAME, COMMIT_PROGRESS, COMMIT_JUMP, CONSUMPTION_STOP),
-        *(OPEN_TRANSACTION, END_OFFSET, PROTOCOL_COMPARISON),
+        *(PARTITION_HISTORY, PARTITION_CONTENT, TOPIC_CONTENT, TOPIC_NAME),
+        *(COMMIT_PROGRESS, COMMIT_JUMP, CONSUMPTION_STOP, OPEN_TRANSACTION, END_OFFSET, PROTOCOL_COMPARISON),
     )
 }
 """The tables that are derived from the log: each run replaces the cluster's rows in them."""

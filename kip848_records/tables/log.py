@@ -32,6 +32,7 @@ _COMMENTS: Final = {
     "leader_epoch": "Partition leader epoch of its batch; null if the source does not show it",
     "copies": "Copies of the log that hold the row; null for a live topic",
     "file": "The range that one file, or one copy of a partition, covers; null for records",
+    "by_key": "Of such a row, what the file holds by key, if the audit counted it; null for all others",
 }
 
 LOG: Final = TableSpec(

@@ -94,9 +94,9 @@ class Topic:
         rows = [row | (values if _at(row) == (partition, offset) else {}) for row in self.rows.to_pylist()]
         self.rows = pa.Table.from_pylist(rows, LOG_COLUMNS)
 
-    def stage(self, ranges, *, offset_commits):
+    def stage(self, ranges, *, offset_commits, by_key=False):
         if self.spark:
-            return stage_rows(self._engine, self.read(ranges), ranges, offset_commits=offset_commits)
+            return stage_rows(self._engine, self.read(ranges), ranges, offset_commits=offset_commits, by_key=by_key)
         self.asked.append(dict(ranges))
         rows = self.there(ranges)
         seen = Counter(rows["partition"].to_pylist())

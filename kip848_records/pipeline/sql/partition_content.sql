@@ -6,9 +6,9 @@ WITH files AS (
     SELECT
         found.partition, found.copy, found.file.base_offset AS base_offset, found.file.last_offset AS last_offset,
         found.file.last_gap_end AS last_gap_end, found.file.first_repeated_offset AS first_repeated,
-        found.file.contents AS contents
+        found.file.contents AS contents, get(found.by_key, 0) AS by_key
     FROM (
-        SELECT log.partition, explode(log.copies) AS copy, log.file
+        SELECT log.partition, explode(log.copies) AS copy, log.file, log.by_key
         FROM {log} AS log
         WHERE log.file IS NOT NULL AND log.partition IS NOT NULL
     ) AS found
@@ -34,7 +34,8 @@ WITH files AS (
     FROM ordered
 ), bounded AS (
     SELECT
-        marked.*, max(marked.cleaned_until) OVER (PARTITION BY marked.partition, marked.copy) AS cleaned
+        marked.*, max(marked.cleaned_until) OVER (PARTITION BY marked.partition, marked.copy) AS cleaned,
+        max(marked.contents.largest_bytes) OVER (PARTITION BY marked.partition, marked.copy) AS largest_bytes
     FROM marked
 ), parts AS (
     SELECT bounded.*, bounded.cleaned IS NULL OR bounded.last_offset >= bounded.cleaned AS is_dirty
@@ -63,9 +64,38 @@ WITH files AS (
         sum(CASE WHEN parts.is_dirty THEN parts.contents.dirty_records ELSE 0 END) AS dirty_records,
         sum(CASE WHEN parts.is_dirty THEN parts.contents.dirty_bytes ELSE 0 END) AS dirty_bytes,
         min(CASE WHEN parts.is_dirty THEN parts.contents.dirty_oldest END) AS dirty_since,
-        max(CASE WHEN parts.is_dirty THEN size(parts.contents.dirty_keys) ELSE 0 END) AS most_kept
+        max(CASE WHEN parts.is_dirty THEN size(parts.contents.dirty_keys) ELSE 0 END) AS most_kept,
+        max(parts.largest_bytes) AS largest_batch_bytes,
+        min(CASE WHEN parts.contents.largest_bytes = parts.largest_bytes THEN parts.contents.largest_offset END)
+            AS largest_batch_offset,
+        count(parts.by_key) AS counted_by_key
     FROM parts
     GROUP BY parts.partition, parts.copy
+), ended AS (
+    SELECT each.partition, each.copy, each.producer_id, max(each.base_offset) AS base_offset
+    FROM (
+        SELECT parts.partition, parts.copy, parts.base_offset, explode(parts.by_key.ended) AS producer_id FROM parts
+    ) AS each
+    GROUP BY each.partition, each.copy, each.producer_id
+), opened AS (
+    SELECT
+        each.partition, each.copy, each.base_offset, each.found.producer_id AS producer_id,
+        each.found.first_offset AS first_offset, each.found.first_at AS first_at, each.found.group_ids AS group_ids
+    FROM (
+        SELECT parts.partition, parts.copy, parts.base_offset, explode(parts.by_key.open) AS found FROM parts
+    ) AS each
+), hanging AS (
+    SELECT
+        opened.partition, opened.copy, count(DISTINCT opened.producer_id) AS transactions,
+        array_sort(array_distinct(collect_list(opened.producer_id))) AS producers,
+        array_sort(array_distinct(flatten(collect_list(opened.group_ids)))) AS group_ids,
+        min(opened.first_offset) AS first_offset, min_by(opened.first_at, opened.first_offset) AS first_at
+    FROM opened
+    LEFT JOIN ended
+        ON ended.partition = opened.partition AND ended.copy = opened.copy AND ended.producer_id = opened.producer_id
+        AND ended.base_offset > opened.base_offset
+    WHERE ended.producer_id IS NULL
+    GROUP BY opened.partition, opened.copy
 )
 SELECT
     summed.partition, summed.copy, summed.files, summed.records, summed.bytes, summed.first_offset, summed.last_offset,
@@ -79,7 +109,12 @@ SELECT
         )
     END AS dirty_keys,
     summed.dirty_bytes, summed.dirty_since,
-    unix_millis(known.captured_at) - unix_millis(summed.dirty_since) AS dirty_ms
+    unix_millis(known.captured_at) - unix_millis(summed.dirty_since) AS dirty_ms,
+    summed.largest_batch_bytes, summed.largest_batch_offset,
+    CASE WHEN summed.counted_by_key > 0 THEN coalesce(hanging.transactions, CAST(0 AS bigint)) END AS open_transactions,
+    hanging.producers AS open_producers, hanging.group_ids AS open_groups, hanging.first_offset AS open_from,
+    hanging.first_at AS open_since, unix_millis(known.captured_at) - unix_millis(hanging.first_at) AS open_ms
 FROM summed
 LEFT JOIN keys ON keys.partition = summed.partition AND keys.copy = summed.copy
+LEFT JOIN hanging ON hanging.partition = summed.partition AND hanging.copy = summed.copy
 LEFT JOIN {captured} AS known ON known.partition = summed.partition

@@ -60,6 +60,7 @@ _MOST_VERSIONS: Final = {FetchRequest.API_KEY: 12}
 _TOPIC, _BROKER = 2, 4
 """Kafka's codes of kinds of resources."""
 _RETENTION, _OFFSETS_RETENTION = "delete.retention.ms", "offsets.retention.minutes"
+_LARGEST_BATCH: Final = "max.message.bytes"
 _MINUTE_MS: Final = 60_000
 _PAUSE_S: Final = 0.2
 _PROBED, _PROBE_S = 3, 2.0
@@ -311,6 +312,7 @@ class Brokers:
             topic_names=self._topic_names(),
             at_ms=at_ms,
             offsets_retention_ms=self._offsets_retention_ms(),
+            max_message_bytes=self._setting(_TOPIC, name, _LARGEST_BATCH),
         )
 
     def check_readable(self) -> None:

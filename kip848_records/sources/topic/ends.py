@@ -21,7 +21,8 @@ class Ends:
     below it, a transaction is open. `delete_retention_ms`: how long the topic keeps tombstones; None if the user may
     not see its settings. `topic_names`: by topic id, of all topics that the user may see. `at_ms`: the driver's clock
     just before the request for the offsets, ms since 1970. `offsets_retention_ms`: how long a broker keeps an offset
-    after its last commit; None if the user may not see its settings.
+    after its last commit; None if the user may not see its settings. `max_message_bytes`: the largest batch that the
+    topic takes; None if the user may not see its settings.
     """
 
     topic_id: str
@@ -31,6 +32,7 @@ class Ends:
     topic_names: Mapping[str, str]
     at_ms: int
     offsets_retention_ms: int | None = None
+    max_message_bytes: int | None = None
 
     def of_group(self, group: str | None) -> Ends:
         """Return the same facts about the only partition that holds a group; None: about all partitions."""

@@ -82,20 +82,20 @@ class FetchedTopic:
         """Return the rows of each partition from one offset to before another, those of aborted transactions too."""
         return self._rows(ranges, offset_commits=True, aborted=True)
 
-    def stage(self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool) -> TopicRows:
+    def stage(self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool, by_key: bool = False) -> TopicRows:
         """Read the rows to keep once; rows of files count the others. An offset commit that is dropped is no row.
 
         Offsets that are missing behind a repeated key were lost, or the cleaner came between two requests. So such a
         partition is fetched once more: what was lost is missing again.
         """
         engine, fetched = self._engine, self._fetch(ranges)
-        rows, files = self._staged(ranges, offset_commits=offset_commits)
+        rows, files = self._staged(ranges, offset_commits=offset_commits, by_key=by_key)
         torn = {partition: ranges[partition] for partition, theirs in files.items() if _lacks_offsets(theirs)}
         if torn:
             fetched.forget(torn)
             self._brokers.fetch(torn, fetched.write)
             fetched.close()
-            rows, files = self._staged(ranges, offset_commits=offset_commits)
+            rows, files = self._staged(ranges, offset_commits=offset_commits, by_key=by_key)
         newest = engine.collect(engine.sql(_NEWEST, rows=rows))
         return TopicRows(
             rows,
@@ -116,21 +116,24 @@ class FetchedTopic:
         return nullcontext()
 
     def _staged(
-        self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool
+        self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool, by_key: bool
     ) -> tuple[Relation, dict[int, list[Mapping[str, Any]]]]:
         """Return the rows to keep, and what the files of each partition cover."""
         engine = self._engine
-        rows = engine.materialize(self._rows(ranges, offset_commits=offset_commits, aborted=False), "rows")
+        found = self._rows(ranges, offset_commits=offset_commits, aborted=False, by_key=by_key)
+        rows = engine.materialize(found, "rows")
         files: dict[int, list[Mapping[str, Any]]] = {}
         for row in engine.collect(engine.sql(_COVERED, rows=rows)):
             files.setdefault(row.partition, []).append(row.file)
         return rows, files
 
-    def _rows(self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool, aborted: bool) -> Relation:
+    def _rows(
+        self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool, aborted: bool, by_key: bool = False
+    ) -> Relation:
         engine, fetched = self._engine, self._fetch(ranges)
         files = engine.files(Copy(self.name, "segments", fetched.files))
         filtered = partial(RecordFilter, offset_commits=offset_commits, aborted=aborted)
-        read = partial(_read_files, segment_files(fetched.files), self.name, filtered)
+        read = partial(_read_files, segment_files(fetched.files), self.name, filtered, by_key)
         rows = as_log_rows(engine, engine.map(read, files, ROWS_SCHEMA))
         if fetched.is_wider():
             asked = [{"place": place, "first": first, "behind": behind} for place, (first, behind) in ranges.items()]
@@ -215,13 +218,14 @@ def _read_files(
     files: Mapping[str, SegmentFile],
     name: str,
     new_filter: Callable[[], RecordFilter],
+    by_key: bool,  # noqa: FBT001 - a part of a function that is sent to other processes
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of files, which are named as those of the topic."""
     for path in (path for batch in batches for path in batch["path"].to_pylist()):
         file = files[without_scheme(path)]
         shown = f"{name}-{file.partition}/{file.base_offset:020}.log"
-        yield from read_file(content_of(path), shown, file, new_filter())
+        yield from read_file(content_of(path), shown, file, new_filter(), by_key=by_key)
 
 
 def _records(file: Mapping[str, Any]) -> int:

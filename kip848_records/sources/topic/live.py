@@ -52,9 +52,9 @@ class LiveTopic:
         """Return the rows of each partition from one offset to before another (`specs.log_columns.LOG_COLUMNS`)."""
         return read_range(self.engine.spark, self.brokers.topic, ranges, isolation=self.isolation)
 
-    def stage(self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool) -> TopicRows:
+    def stage(self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool, by_key: bool = False) -> TopicRows:
         """Read the rows to keep once, and count the others."""
-        return stage_rows(self.engine, self.read(ranges), ranges, offset_commits=offset_commits)
+        return stage_rows(self.engine, self.read(ranges), ranges, offset_commits=offset_commits, by_key=by_key)
 
     def check_is_log(self, ranges: Mapping[int, tuple[int, int]]) -> None:
         """Raise InputError for a topic other than `__consumer_offsets`."""

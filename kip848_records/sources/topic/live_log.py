@@ -55,8 +55,11 @@ class LiveLog(Protocol):
     def read(self, ranges: Mapping[int, tuple[int, int]]) -> Relation:
         """Return the rows of each partition from one offset to before another (`specs.log_columns.LOG_COLUMNS`)."""
 
-    def stage(self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool) -> TopicRows:
-        """Read the rows to keep once, and count the others. A topic's rows change: it compacts them."""
+    def stage(self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool, by_key: bool = False) -> TopicRows:
+        """Read the rows to keep once, and count the others. A topic's rows change: it compacts them.
+
+        `by_key`: rows of coverage have what the ranges hold by key.
+        """
 
     def check_is_log(self, ranges: Mapping[int, tuple[int, int]]) -> None:
         """Raise InputError if the topic has records, and none has a key that a group coordinator writes."""

@@ -8,28 +8,41 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
 from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
+from kip848_records.sources.dump import LOG_ROWS, with_by_key
+from kip848_records.sources.dump_by_key import by_key_of_rows
 from kip848_records.sources.predicates import NEWEST_MS, WITHOUT_OFFSET_COMMITS, key_of_types
 from kip848_records.sources.topic.live_log import TopicRows
+from kip848_records.specs.log_columns import LOG_COLUMNS, TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import DataFrame
 
-    from kip848_records.engines.engine import Engine
+    from kip848_records.engines.engine import Engine, Relation
 
+_FORMAT: Final = "kafka"
+_WITH_COVERAGE: Final = "SELECT * FROM {rows} UNION ALL SELECT * FROM {covered}"
 _SPARK_READERS: Final = ("spark-kafka-source-", "spark-kafka-relation-")
 """Prefixes of the groups that Spark's own readers create: a new one each time, which no client uses again."""
 
 
 def stage_rows(
-    engine: Engine, rows: DataFrame, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool
+    engine: Engine,
+    rows: DataFrame,
+    ranges: Mapping[int, tuple[int, int]],
+    *,
+    offset_commits: bool,
+    by_key: bool = False,
 ) -> TopicRows:
     """Copy the rows to keep in one pass, and count the others. `ranges`: the offsets of the rows in each partition.
+
+    `by_key`: all rows are copied then, and a row of coverage for each partition has what they hold by key.
 
     A topic's rows may be read only once: compaction may remove some between two reads.
     """
@@ -50,9 +63,13 @@ def stage_rows(
     }
     observed = Observation("topic")
     passing = rows.observe(observed, *(count.alias(name) for name, count in counts.items()))
-    wanted = passing if offset_commits else passing.filter(WITHOUT_OFFSET_COMMITS)
+    wanted = passing if offset_commits or by_key else passing.filter(WITHOUT_OFFSET_COMMITS)
     staged = engine.materialize(wanted.filter(~is_reader), "rows")
     found = observed.get
+    if by_key:
+        covered = engine.relation(_covered(engine, staged, ranges))
+        kept = staged if offset_commits else staged.filter(WITHOUT_OFFSET_COMMITS)
+        staged = engine.sql(_WITH_COVERAGE, rows=kept, covered=covered)
     passed = {} if offset_commits else {commit: found[f"type_{commit}"] for commit in OFFSET_COMMIT_TYPES}
     seen: Counter[int] = Counter()
     for each in json.loads(found["seen"] or "[]"):  # each task may have its own bin
@@ -67,3 +84,19 @@ def stage_rows(
         offset_commits={commit: count for commit, count in passed.items() if count},
         skipped=found["skipped"],
     )
+
+
+def _covered(engine: Engine, rows: Relation, ranges: Mapping[int, tuple[int, int]]) -> pa.Table:
+    """Return a row of coverage for each partition, with what rows hold by key."""
+    columns = {name: f"dump.{name}" for name in LOG_COLUMNS.names}
+    found = by_key_of_rows(engine, rows, columns, LOG_ROWS.is_readable)
+    covered = [
+        {
+            "partition": partition,
+            "offset": until - 1,
+            "copies": [TOPIC],
+            "file": {"format": _FORMAT, "first_offset": first, "last_offset": until - 1, "unread": [], "skipped": []},
+        }
+        for partition, (first, until) in sorted(ranges.items())
+    ]
+    return with_by_key(pa.Table.from_pylist(covered, LOG_COLUMNS), found)
