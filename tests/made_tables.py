@@ -55,6 +55,8 @@ def write(out: Path, cluster: str, **tables: Rows) -> None:
             "commit_jump": (),
             "end_offset": (),
             "partition_content": (),
+            "topic_content": (),
+            "topic_name": (),
             "regex_resolution": (),
             "latest_state": (),
             "refused_record": (),

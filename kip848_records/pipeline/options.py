@@ -29,11 +29,12 @@ class AuditOptions:
     `offset_commits`: audit these too. `record_tables`: write a table for each record type. `allow_empty`: a log without
     records is no error. `topic_content`: count what is in the topic by key. `kafka_config`: the file with the client's
     settings for a live topic. `scratch`: a folder for intermediate files, which tables in a catalog need, and which no
-    other audit uses at the same time. `limits`: those of the diagnosis that are not the defaults, from `config.load_limits`. `offsets_retention_ms`: how long brokers keep
-    an offset after its last commit; None: what the broker of a live topic says. `end_offsets`: where the topics of the
-    groups ended, from `end_offsets.read_end_offsets`; they need `offset_commits`. A live topic asks for them itself.
-    `partition_of`: the id of a group. A run over a live topic then reads only the partition that holds this group,
-    which is enough for a question about it. `brokers`: a client of the live topic that the caller has, and closes.
+    other audit uses at the same time. `limits`: those of the diagnosis that are not the defaults, from
+    `config.load_limits`. `offsets_retention_ms`: how long brokers keep an offset after its last commit; None: what the
+    broker of a live topic says. `end_offsets`: where the topics of the groups ended, from
+    `end_offsets.read_end_offsets`; they need `offset_commits`. A live topic asks for them itself. `partition_of`: the
+    id of a group. A run over a live topic then reads only the partition that holds this group, which is enough for a
+    question about it. `brokers`: a client of the live topic that the caller has, and closes.
     """
 
     sources: tuple[str, ...]

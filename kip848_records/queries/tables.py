@@ -42,7 +42,8 @@ class Run(NamedTuple):
     `captured_at`: when the log was copied, or read; None if no record has a time. `has_capture_time`: false if that is
     only the time of the newest record. `is_archived`: the run archives
     partitions that were recreated. `table_versions`: the Delta version of each table after the run. `topic_content`:
-    the run counted what is in the topic by key. `max_message_bytes`, `offsets_retention_ms`: settings of a live topic, if known.
+    the run counted what is in the topic by key. `max_message_bytes`, `offsets_retention_ms`: settings of a live topic,
+    if known.
     """
 
     cluster: str

@@ -49,6 +49,6 @@ def test_every_expectation_has_all_three():
         ),
     } | {
         (rule, verdict)
-        for rule in ("compaction_alive", "group_in_its_partition", *OF_THE_LOG)
+        for rule in ("compaction_alive", "commit_rate", "dead_offsets", "group_in_its_partition", *OF_THE_LOG)
         for verdict in (PASS, VIOLATION, UNKNOWN)
     }

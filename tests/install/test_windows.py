@@ -51,6 +51,7 @@ _LINES = {
     "inspect": "inspect tests/captures",
     "offsets": "offsets out --group stuck",
     "migration": "migration out",
+    "topic": "topic out",
     "maintain": "maintain out --keep 90d",
     "query": "query out slowest",
     "report": "report out --out page.html",

@@ -127,6 +127,9 @@ GROUPS_OF = {
 }
 CLEANED = {"copy": "made", "cleaned_until": 9, "files": 3, "bytes": 1000, "dirty_files": 2}
 CLEANED |= {"dirty_records": 10, "dirty_bytes": 900, "dirty_ms": 1000, "dirty_since": NOW}
+CONTENT = {"copy": "made", "key_type": 1, "group_id": "a", "topic": "t", "records": 99, "bytes": 9900, "live_keys": 3}
+CONTENT |= {"superseded": 96, "unchanged": 9, "dirty_records": 90, "dirty_unchanged": 8, "dirty_ms": 60_000}
+CONTENT |= {"superseded_since": NOW, "oldest_at": NOW, "newest_at": NOW}
 NOT_SUBSCRIBED = {"group_id": "not subscribed"}
 MORE = {
     "group_state_timeline": [{}],
@@ -149,6 +152,13 @@ MORE = {
         *(CLEANED | {"partition": number} for number in (1, 2)),
         CLEANED | {"copy": "other", "files": 9, "dirty_files": 8},
     ],
+    "topic_content": [
+        CONTENT,
+        CONTENT | {"key_type": 3, "topic": None, "live_keys": 0, "kept_tombstones": 1, "unchanged": None},
+        CONTENT | {"group_id": "b", "bytes": None, "newest_at": datetime(2020, 1, 1, tzinfo=UTC)},
+        CONTENT | {"group_id": "c", "dirty_records": None, "dirty_ms": None, "topic": "u"},
+    ],
+    "topic_name": [{"topic_id": "T", "topic": "t", "source": "topics_file"}],
     "partition_handover": [{"group_type": "classic", "topic": "t", "released_at": NOW, "history": "right_censored"}],
     "share_partition_state": [
         {"topic": "t", "topic_id": "T", "state": "initialized", "partitions": [0]},

@@ -463,6 +463,23 @@ def test_question_compaction(tmp_path):
     assert [(row.partition, row.state) for row in found] == [(2, "not_cleaned"), (0, "cleaned"), (1, "cleaned")]
 
 
+def test_question_who_commits(tmp_path):
+    """Those with most commits first; a rate is of a minute at least."""
+    commits = {"copy": "log", "key_type": 1, "topic": "t", "dirty_records": 120, "dirty_ms": 60_000, "live_keys": 1}
+    rows = [
+        commits | {"group_id": "few", "records": 200},
+        commits | {"group_id": "many", "records": 300, "dirty_ms": 1},
+        commits | {"group_id": "no commit", "records": 900, "key_type": 2, "topic": None},
+    ]
+    run = {"run": 1, "topic_content": True}
+    made_tables.write(tmp_path, "c", audit_runs=[run], topic_content=rows, group_state=[{"group_id": "few"}])
+    found = DuckTables(str(tmp_path)).rows(QUESTIONS["who_commits"], "c")
+    assert [(row.group_id, row.per_second, row.status) for row in found] == [
+        ("many", None, "simple"),
+        ("few", 2, "has_group"),
+    ]
+
+
 def test_question_jumps(tmp_path):
     """The newest first."""
     jumps = [
