@@ -154,7 +154,8 @@ def segments_of_all(folder, captures):
         # The inputs of `make fuzz`.
         case = CASES["segments"](random.Random(f"audits/{partition}"))  # noqa: S311 - not for secrets
         segment_file(log, partition, *case.items)
-    return {"sources": (str(log),), "topics": topics, "captured_at": datetime(2100, 1, 1, tzinfo=UTC), "topic_content": True}
+    given = {"captured_at": datetime(2100, 1, 1, tzinfo=UTC), "topic_content": True}
+    return {"sources": (str(log),), "topics": topics, **given}
 
 
 def dump_of_all(folder, captures):

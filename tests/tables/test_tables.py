@@ -17,8 +17,8 @@ WITHOUT_ROWS = {
     *("anomaly", "connect_assignment", "end_offset", "group_configuration", "open_transaction", "quarantine"),
     *("topic_content", "unknown_record"),
 }
-"""The audits did not count what is in the topic. The captures lack nothing, nothing in them goes against a rule, every transaction in them has ended, and of group
-configurations they have none that is set."""
+"""The captures lack nothing, nothing in them goes against a rule, every transaction in them has ended, and of group
+configurations they have none that is set. The audits did not count what is in the topic."""
 
 NOT_IN_THE_CAPTURES = {"consumer_group_target_assignment", "share_group_partition_metadata"}
 """Record types without a record: a record type's table begins with its first row."""
