@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property, reduce
+from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 from kip848_records.tables.arrow import literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
     from pathlib import Path
 
     import pyarrow.dataset as ds
@@ -33,45 +34,66 @@ class TableFiles(Protocol):
 
 
 class DeltaFiles:
-    """The rows of a Delta table. `folder`: that of the table if it is on this machine. `names`: the paths in it.
+    """The rows of a Delta table. `folder`: that of the table if it is on this machine.
 
     DuckDB itself reads the files on this machine whose columns have the types of the table. Spark writes times in an
     older form, and an older version of this package wrote fewer columns: Arrow reads such files.
     """
 
     def __init__(self, table: DeltaTable, folder: Path | None) -> None:
-        # A question about a log needs no dataset, whose library takes 7 MB.
+        self._table = table
+        self._folder = folder
+        self._schema = pa.schema(table.schema().to_arrow())
+        self._files = pa.table(table.get_add_actions(flatten=True))
+        self._local: dict[tuple[tuple[str, str], ...], list[Path]] = {}
+        usual = set()
+        # Files of a table with features may have deleted rows: Arrow's reader refuses it.
+        if folder is not None and not table.protocol().reader_features:
+            partitions = table.metadata().partition_columns
+            named = {f"partition.{name}": name for name in partitions}
+            for row in self._files.select(["path", *named]).to_pylist():
+                path = unquote(row.pop("path"))
+                keys = {named[name]: value for name, value in row.items()}
+                if _is_usual(folder / path, self._schema, keys):
+                    self._local.setdefault(tuple(keys.items()), []).append(folder / path)
+                    usual.add(path)
+        self._others: pa.Table | ds.Dataset | None = None
+        if not self._files.num_rows:
+            self._others = self._schema.empty_table()
+        elif len(usual) < self._files.num_rows:
+            self._others = self._dataset_without(usual)
+
+    @property
+    def names(self) -> list[str]:
+        """The paths in the folder of the table."""
+        return [unquote(path) for path in self._files["path"].to_pylist()]
+
+    def _dataset_without(self, usual: Collection[str]) -> ds.FileSystemDataset:
+        """Return the rows of all files but some, as Arrow reads them."""
+        # Few tables need it, and its library takes 7 MB.
         import pyarrow.dataset as ds  # noqa: PLC0415
         from pyarrow.fs import LocalFileSystem, SubTreeFileSystem  # noqa: PLC0415
 
         # Arrow's own files: to close those of delta-rs takes Python's lock, and where an Arrow thread does it while
         # Python exits, the process aborts after all was well.
-        files = None if folder is None else SubTreeFileSystem(str(folder), LocalFileSystem())
-        self._table = table
-        found, partitions = table.to_pyarrow_dataset(filesystem=files), table.metadata().partition_columns
-        self.names = found.files
-        self._schema = found.schema
-        self._local: dict[tuple[tuple[str, str], ...], list[Path]] = {}
+        files = None if self._folder is None else SubTreeFileSystem(str(self._folder), LocalFileSystem())
+        found, partitions = self._table.to_pyarrow_dataset(filesystem=files), self._table.metadata().partition_columns
         others = []
         for file in found.get_fragments():
-            # Statistics of a column that has only nulls look like the value of a partition.
-            values = ds.get_partition_keys(file.partition_expression)
-            keys = {name: values.get(name) for name in partitions}
-            if folder is not None and _is_usual(folder / file.path, found.schema, keys):
-                self._local.setdefault(tuple(keys.items()), []).append(folder / file.path)
-            else:
-                others.append(_without_statistics(found, file, keys))
-        self._others = ds.FileSystemDataset(others, found.schema, found.format, found.filesystem)
-        self._has_others = bool(others) or not self._local
+            if file.path not in usual:
+                # Statistics of a column that has only nulls look like the value of a partition.
+                values = ds.get_partition_keys(file.partition_expression)
+                others.append(_without_statistics(found, file, {name: values.get(name) for name in partitions}))
+        return ds.FileSystemDataset(others, found.schema, found.format, found.filesystem)
 
-    @cached_property
+    @property
     def bytes(self) -> int:
         """The size of all files."""
-        return sum(pa.table(self._table.get_add_actions())["size_bytes"].to_pylist())
+        return sum(self._files["size_bytes"].to_pylist())
 
     def text(self, named: Callable[[Any], str]) -> str:
         """Return SQL for the rows. `named` returns a name for Arrow data."""
-        parts = [f"SELECT * FROM {named(self._others)}"] if self._has_others else []  # noqa: S608 - ours
+        parts = [] if self._others is None else [f"SELECT * FROM {named(self._others)}"]  # noqa: S608 - ours
         for keys, files in self._local.items():
             values = {name: f"{literal(value)} AS {quoted(name)}" for name, value in keys}
             columns = ", ".join(values.get(name, quoted(name)) for name in self._schema.names)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     import pyarrow as pa
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     Row = Any
     """A named tuple with a field for each column; its structs are dictionaries."""
 
-_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_WORD: Final = re.compile(r"[a-z_]\w*")
 _TEXTS: Final = re.compile(r"'(?:[^']|'')*'|--[^\n]*")
 _RUNS: Final = """
 SELECT cluster, run, captured_at, has_capture_time, sources, dialect, version, offset_commits, is_copy, is_archived,
@@ -142,7 +143,7 @@ class Tables(ABC):
         that cluster.
         """
         names = self.names()
-        asked = [name for name in dict.fromkeys(words(text)) if name in names]
+        asked = [name for name in words(text) if name in names]
         runs = [run for run in self.runs() if cluster is None or run.cluster == cluster]
         return {
             name: _parts_of(name, runs, is_whole=cluster is None)
@@ -170,9 +171,10 @@ def named_rows(answer: pa.Table) -> list[Row]:
     return [row(*values) for values in zip(*columns, strict=True)]
 
 
-def words(text: str) -> Iterable[str]:
-    """Return the words of a query, except those in literals and comments."""
-    return (match[0].lower() for match in _WORD.finditer(_TEXTS.sub(" ", text)))
+@lru_cache(maxsize=64)
+def words(text: str) -> Collection[str]:
+    """Return each word of a query once, in lower case and in order, except those in literals and comments."""
+    return dict.fromkeys(_WORD.findall(_TEXTS.sub(" ", text).lower()))
 
 
 def _is_record_type(name: str) -> bool:
