@@ -3,6 +3,8 @@
 -- severity = "off"
 -- needs = []
 -- about = "classic or mixed group"
+-- [without]
+-- offset_commits = "groups that have offset commits only"
 
 -- The answer of `kip848 migration --require-upgradable`. The broker's policy and its largest group size are not in the log.
 SELECT
