@@ -20,6 +20,7 @@ from kip848_records.expectations.results import (
     Counts,
     Finding,
     NotApplicable,
+    PresentBlocker,
     Result,
     Verdict,
 )
@@ -28,11 +29,10 @@ from kip848_records.kinds import kind_of
 from kip848_records.queries.needs import lacking
 from kip848_records.queries.texts import completed
 from kip848_records.replay.diagnosis.limits import ENABLED, limits_of
-from kip848_records.report.blockers import blocked_groups
 from kip848_records.report.changed_limits import changed_limits
-from kip848_records.report.terminal import count_text
 from kip848_records.tables.errors import NoGroupError
 from kip848_records.tables.location import groups_command, place_text
+from kip848_records.text import count_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,13 +41,18 @@ if TYPE_CHECKING:
     from kip848_records.expectations import Expectation
     from kip848_records.expectations.files import Setting
     from kip848_records.queries.needs import Need
-    from kip848_records.queries.tables import Run, Tables
-    from kip848_records.report.advice import Advice
+    from kip848_records.queries.tables import Row, Run, Tables
 
 KEPT: Final = 1000
 """How many violations, and how many unknown results, are kept per expectation; all of them are counted."""
 
 _GROUPS: Final = completed("SELECT DISTINCT group_id FROM groups")
+_BLOCKED: Final = """
+SELECT partition, group_id, group_type, protocol_type, blocker.pattern AS pattern, blocker.member_id AS member_id,
+    blocker.who AS who, unix_millis(blocker.since) AS since_ms, blocker.sentence AS sentence,
+    blocker.next_step AS next_step
+FROM group_state
+"""
 
 
 def check(  # noqa: PLR0913 - what is checked, and by what
@@ -72,7 +77,7 @@ def check(  # noqa: PLR0913 - what is checked, and by what
     if group is not None:
         _require_group(tables, [of.run for of in audited], group)
     now = now or datetime.now(UTC)
-    results, kinds, advice = [], _GroupKinds(tables), BlockerAdvice(tables)
+    results, groups = [], BlockedGroups(tables)
     for each in wanted:
         setting = settings[each.name]
         found: dict[str, _Found] = {}
@@ -84,7 +89,7 @@ def check(  # noqa: PLR0913 - what is checked, and by what
                 nothing[name] = unmet
                 continue
             try:
-                found[name] = _found(name, _evaluate(tables, of, each, setting, group, now), kinds, advice)
+                found[name] = _found(name, _evaluate(tables, of, each, setting, group, now), groups)
             except Kip848Error:
                 raise
             except Exception as error:  # noqa: BLE001 - the results of the other expectations stand
@@ -182,43 +187,36 @@ def _without(expectation: Expectation, of: _Audited) -> Iterator[str]:
         yield f"cluster {of.run.cluster}: the audit's configuration switches it off for {count_text(off, 'group')}"
 
 
-class BlockerAdvice:
-    """The advice of all reports about the blocker of a group's ongoing rebalance, read once for each cluster."""
+class BlockedGroups:
+    """The kinds of groups and who blocks them, read once for each cluster with a finding that names either."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        self._found: dict[str, dict[tuple[str | None, int | None], Advice]] = {}
+        self._found: dict[str, dict[tuple[str | None, int | None], Row]] = {}
 
-    def complete(self, finding: Finding) -> Finding:
-        """Return a finding with the blocker and its sentence; unchanged if its group has no ongoing rebalance."""
-        cluster = finding.cluster
-        if cluster not in self._found:
-            blocked = blocked_groups(self._tables, cluster)
-            self._found[cluster] = {(key.group_id, key.partition): each.advice for key, each in blocked.items()}
-        advice = self._found[cluster].get((finding.group_id, finding.partition))
-        if advice is None:
+    def complete(self, finding: Finding, *, names_blocker: bool) -> Finding:
+        """Return a finding with the kind of its group, and with the blocker and its sentence if it names that."""
+        if finding.group_epoch is None and finding.member_id is None and not names_blocker:
             return finding
-        return replace(finding, member_id=advice.member_id, message=f"{finding.message}: {advice.sentence}")
-
-
-class _GroupKinds:
-    """The kinds of groups, read once for each cluster with a finding whose place takes their words."""
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
-        self._found: dict[str, dict[tuple[str | None, int | None], str]] = {}
-
-    def complete(self, finding: Finding) -> Finding:
-        """Return a finding with the kind of its group; unchanged if it names neither an epoch nor a member."""
-        if finding.group_epoch is None and finding.member_id is None:
+        group = self._of(finding.cluster).get((finding.group_id, finding.partition))
+        if group is None:
             return finding
-        cluster = finding.cluster
+        if not names_blocker or group.pattern is None:
+            is_placed = finding.group_epoch is not None or finding.member_id is not None
+            return replace(finding, kind=kind_of(group.group_type, group.protocol_type) if is_placed else None)
+        return replace(
+            finding,
+            kind=kind_of(group.group_type, group.protocol_type),
+            member_id=group.member_id,
+            message=f"{finding.message}: {group.sentence}",
+            blocker=PresentBlocker(*(getattr(group, name) for name in PresentBlocker._fields)),
+        )
+
+    def _of(self, cluster: str) -> dict[tuple[str | None, int | None], Row]:
         if cluster not in self._found:
-            rows = self._tables.rows("SELECT partition, group_id, group_type, protocol_type FROM group_state", cluster)
-            self._found[cluster] = {
-                (row.group_id, row.partition): kind_of(row.group_type, row.protocol_type) for row in rows
-            }
-        return replace(finding, kind=self._found[cluster].get((finding.group_id, finding.partition)))
+            rows = self._tables.rows(_BLOCKED, cluster)
+            self._found[cluster] = {(row.group_id, row.partition): row for row in rows}
+        return self._found[cluster]
 
 
 class _Found(NamedTuple):
@@ -229,10 +227,9 @@ class _Found(NamedTuple):
     unknown: Sequence[Finding]
 
 
-def _found(cluster: str, rows: Sequence[Any], kinds: _GroupKinds, advice: BlockerAdvice) -> _Found:
+def _found(cluster: str, rows: Sequence[Any], groups: BlockedGroups) -> _Found:
     violations, unknown = (
-        [_finding(cluster, row, kinds, advice) for row in rows if row.verdict == verdict]
-        for verdict in (VIOLATION, UNKNOWN)
+        [_finding(cluster, row, groups) for row in rows if row.verdict == verdict] for verdict in (VIOLATION, UNKNOWN)
     )
     return _Found(_counts(rows), violations, unknown)
 
@@ -275,7 +272,6 @@ def _counts(rows: Sequence[Any]) -> Counts:
     return Counts(total[PASS], errors, total[VIOLATION] - errors, total[UNKNOWN])
 
 
-def _finding(cluster: str, row: Any, kinds: _GroupKinds, advice: BlockerAdvice) -> Finding:  # noqa: ANN401 - a row of any query
+def _finding(cluster: str, row: Any, groups: BlockedGroups) -> Finding:  # noqa: ANN401 - a row of any query
     finding = Finding(cluster, **{name: getattr(row, name) for name in DETAIL}, advice=getattr(row, ADVICE, None))
-    finding = kinds.complete(finding)
-    return advice.complete(finding) if getattr(row, NAMES_BLOCKER, False) else finding
+    return groups.complete(finding, names_blocker=bool(getattr(row, NAMES_BLOCKER, False)))

@@ -12,11 +12,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 WIDTH: Final = 80
 """The columns of an answer where no terminal says how many it has."""
 
+CLOCK_WENT_BACK: Final = "unknown: clock went back"
+"""The text of a time span that is negative: the broker's clock went back. No report shows the number."""
+
+_MINIMUM = "≥ "
 _MOST_SIMILAR = 3
 _LEAST_RATIO = 0.6
 _SHORTEST_PART = 3
@@ -62,6 +66,41 @@ def duration_text(millis: int | None) -> str:
         return f"{millis // _SECOND}{f'.{tenth}' if tenth else ''} s"
     units = ((millis // _DAY, "d"), (millis // _HOUR % 24, "h"), (millis // _MINUTE % 60, "min"))
     return " ".join([f"{count} {unit}" for count, unit in (*units, (millis // _SECOND % 60, "s")) if count][:2])
+
+
+def lasting_text(millis: int | None, *, is_minimum: bool = False) -> str:
+    """Return for how long something lasts, to be appended to a sentence: `` for 5 s``; empty if that is unknown."""
+    if millis is None or millis < 0:
+        return "" if millis is None else " for an unknown time (the broker's clock went back)"
+    return f" for {_MINIMUM if is_minimum else ''}{duration_text(millis)}"
+
+
+def span_text(millis: int | None, *, is_minimum: bool = False) -> str:
+    """Return a time span for a cell: as `duration_text`, but a negative one is named."""
+    if millis is not None and millis < 0:
+        return CLOCK_WENT_BACK
+    lasted = duration_text(millis)
+    return f"{_MINIMUM if is_minimum and lasted else ''}{lasted}"
+
+
+def count_text(count: int, what: str) -> str:
+    """Return a count with its noun: 1 group, 2 groups."""
+    return f"1 {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def names_text(names: Sequence[str], shown: int) -> str:
+    """Return the first names, and the number of the others."""
+    more = len(names) - shown
+    return ", ".join(names[:shown]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def client_text(client_id: str | None, client_host: str | None, instance_id: str | None = None) -> str:
+    """Return the name of a client for people: its id and host, and the instance id of a static member."""
+    host = (client_host or "").removeprefix("/")
+    named = " @ ".join(part for part in (client_id, host) if part)
+    if instance_id is not None:
+        named = f"{named} (instance {instance_id})" if named else f"instance {instance_id}"
+    return printable(named)
 
 
 def similar_names(name: str, names: Iterable[str]) -> list[str]:

@@ -35,3 +35,8 @@ def utc(millis: int) -> datetime:
 def utc_text(at: datetime) -> str:
     """Return a time for people, to the second: `2026-01-01 12:00:00 UTC`; `at` needs a time zone."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def time_text(millis: int | None) -> str:
+    """Return a time in ms since 1970 as readable text."""
+    return "" if millis is None else utc_text(utc(millis))

@@ -25,12 +25,12 @@ import plotly.express as px
 from rich.console import Console
 
 from kip848_records.queries.engines import open_tables
-from kip848_records.report.advice import client_text
 from kip848_records.report.explain import explain
 from kip848_records.report.fleet_text import fleet_terminal
 from kip848_records.report.group_history import GroupHistory
 from kip848_records.report.page.contents import contents
 from kip848_records.report.page.phrases import blocker_text
+from kip848_records.text import client_text
 from kip848_records.times import utc_text
 
 

@@ -27,7 +27,7 @@ import plotly.express as px
 
 from kip848_records.queries.engines import open_tables
 from kip848_records.queries.questions import questions
-from kip848_records.report.advice import client_text
+from kip848_records.text import client_text
 from kip848_records.times import utc_text
 
 

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kip848_records.kinds import CONSUMER
 from kip848_records.tables.registry import TABLES
 from kip848_records.tables.spark_types import spark_schema
+from tests.made_blockers import with_blockers
 
 OF_KINDS = (
     *("classic_generation", "classic_member", "connect_assignment", "group_migration", "protocol_comparison"),
@@ -62,7 +63,9 @@ def write(out: Path, cluster: str, **tables: Rows) -> None:
             "refused_record": (),
             "consumption_stop": (),
         } | tables  # summary, explain and page read them
-    for name, rows in _captured(_derived({name: list(rows) for name, rows in tables.items()})).items():
+    derived = _captured(_derived({name: list(rows) for name, rows in tables.items()}))
+    with_blockers(derived, {name: _empty(name) for name in TABLES})
+    for name, rows in derived.items():
         made = pa.Table.from_pylist([{**_empty(name), **row, "cluster": cluster} for row in rows], TABLES[name].schema)
         if (out / name).exists():
             deltalake.write_deltalake(str(out / name), made, mode="append", partition_by=["cluster"])

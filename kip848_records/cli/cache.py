@@ -42,6 +42,6 @@ def _run(arguments: Namespace) -> int:
 
 
 def _text(contents: Contents) -> str:
-    from kip848_records.report.terminal import count_text
+    from kip848_records.text import count_text
 
     return f"{count_text(contents.entries, 'audit')}, {bytes_text(contents.size)}"

@@ -73,7 +73,7 @@ def _run(arguments: Namespace) -> int:
     check_source(arguments)
     before_spark.check_log(arguments, {})
     before_spark.check_topics(arguments)
-    from kip848_records.report.terminal import count_text
+    from kip848_records.text import count_text
 
     is_selection = bool(arguments.group is not None or arguments.types)
     counts = _print_log(arguments, is_selection=is_selection)

@@ -44,8 +44,8 @@ def _run(arguments: Namespace) -> int:
     from kip848_records.report.changes import changes_of_clusters
     from kip848_records.report.page.contents import contents
     from kip848_records.report.page.page import page
-    from kip848_records.report.terminal import count_text
     from kip848_records.report.words import faults
+    from kip848_records.text import count_text
 
     expectations, settings = load_config(arguments.config, arguments.expectations)
     with shown_progress(arguments) as progress, opened_tables(arguments, progress) as (tables, cluster):

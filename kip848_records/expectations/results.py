@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kip848_records.times import utc
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
@@ -29,6 +31,23 @@ FAULT: Final = "fault"
 """The status of an expectation of this package whose query failed: a fault of this package."""
 
 
+class PresentBlocker(NamedTuple):
+    """Who or what blocks a group's ongoing rebalance: fields of `group_state.blocker`. `since_ms`: ms since 1970."""
+
+    pattern: str
+    member_id: str | None
+    who: str | None
+    since_ms: int | None
+    sentence: str
+    next_step: str
+
+    def columns(self) -> dict[str, object]:
+        """Return the columns for programs: the time is ISO 8601, UTC."""
+        since = None if self.since_ms is None else utc(self.since_ms).isoformat(timespec="milliseconds")
+        columns = {name.removesuffix("_ms"): value for name, value in self._asdict().items()}
+        return columns | {"since": since}
+
+
 @dataclass(frozen=True)
 class Finding:
     """A violation, or an item that the log is not complete enough to evaluate.
@@ -37,6 +56,7 @@ class Finding:
     it does not apply. `severity` is ``error`` or ``warn``; `message` has the expected and the actual value. Ids are not
     escaped: they may contain any character. `advice`: the part of the message that says what to do; None if none does.
     `kind`: that of the group, an entry of `kinds.KINDS`; None if it does not apply, or the group was deleted.
+    `blocker`: who blocks the ongoing rebalance, of findings about it; None of others.
     """
 
     cluster: str
@@ -49,10 +69,12 @@ class Finding:
     message: str
     advice: str | None = None
     kind: str | None = None
+    blocker: PresentBlocker | None = None
 
     def columns(self) -> dict[str, object]:
         """Return the columns for programs: without the advice, which the message has, and the kind."""
-        return {name: value for name, value in vars(self).items() if name not in {"advice", "kind"}}
+        columns = {name: value for name, value in vars(self).items() if name not in {"advice", "kind"}}
+        return columns | {"blocker": None if self.blocker is None else self.blocker.columns()}
 
 
 class Counts(NamedTuple):

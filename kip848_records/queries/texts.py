@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
+from kip848_records import wording
 from kip848_records.kinds import KINDS
 from kip848_records.protocol.dialects import DISPUTED_TYPES
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
-from kip848_records.queries import wording
 from kip848_records.replay.group.states import CONVERGING, NOT_READY, REBALANCING
 
 if TYPE_CHECKING:

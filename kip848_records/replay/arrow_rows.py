@@ -53,6 +53,12 @@ def _column(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
         return timestamps(values)
     if pa.types.is_list(kind):
         return _lists(kind, values)
+    if pa.types.is_struct(kind):
+        nulls = (None,) * kind.num_fields
+        columns = _columns(kind, [nulls if value is None else value for value in values])
+        return pa.StructArray.from_arrays(
+            columns, fields=list(kind), mask=pa.array([value is None for value in values], pa.bool_())
+        )
     if pa.types.is_integer(kind):
         return _integers(kind, values)
     return pa.array(values, kind)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.kinds import CLASSIC, Role
 from kip848_records.protocol.key_types import KeyType
-from kip848_records.replay.diagnosis.diagnose import diagnoses
+from kip848_records.replay.blocker.present import present_blocker
+from kip848_records.replay.diagnosis.diagnose import diagnoses, episodes_of, history_of
 from kip848_records.replay.diagnosis.observed import ObservedRows
 from kip848_records.replay.dispatch import loading_rules, modern_group
 from kip848_records.replay.group import spill
@@ -101,11 +102,17 @@ class GroupReplay:
         move = self._inputs.move_from(self._context.partition, self._context.group_id)
         if move is not None:
             self._leave(move.at)
-        observed = ObservedRows()
+        context, observed = self._context, ObservedRows()
         for row in self._finish():
             observed.add(row)
-            yield row
-        yield from diagnoses(self._context, self._inputs, observed)
+            if row is not observed.state:
+                yield row
+        history = history_of(context, self._inputs, observed)
+        episodes = [] if history is None else episodes_of(history)
+        if history is not None:
+            yield from diagnoses(context, history, episodes)
+        if observed.state is not None:
+            yield observed.state._replace(blocker=present_blocker(context, observed, episodes))
 
     def _finish(self) -> Iterator[Any]:
         context, coverage, migrations, evaluation = self._context, self._coverage, self._migrations, self._evaluation

@@ -34,6 +34,7 @@ from kip848_records.specs.tables import (
     OWNED_PARTITION,
     OWNERSHIP,
     PARTITION_HANDOVER,
+    PRESENT_BLOCKER,
     QUARANTINE,
     REBALANCE,
     REBALANCE_LAG,
@@ -134,6 +135,7 @@ GroupStateInterval: Final = row_class("GroupStateInterval", GROUP_STATE_TIMELINE
 GroupState: Final = row_class("GroupState", GROUP_STATE)
 Rebalance: Final = row_class("Rebalance", REBALANCE)
 Blocker: Final = _class("Blocker", BLOCKER)
+PresentBlocker: Final = _class("PresentBlocker", PRESENT_BLOCKER)
 MemberStateInterval: Final = row_class("MemberStateInterval", MEMBER_STATE_TIMELINE)
 Membership: Final = row_class("Membership", MEMBERSHIP)
 MemberAssignment: Final = row_class("MemberAssignment", MEMBER_ASSIGNMENT)

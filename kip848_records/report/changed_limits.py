@@ -10,7 +10,8 @@ from kip848_records.replay.diagnosis.limits import limits_of
 from kip848_records.replay.diagnosis.patterns import changed_patterns
 from kip848_records.replay.inputs import ChangedLimit
 from kip848_records.report.sql import query
-from kip848_records.report.terminal import names_text, wrapped
+from kip848_records.report.terminal import wrapped
+from kip848_records.text import names_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

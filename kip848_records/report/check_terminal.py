@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from kip848_records.expectations.results import NOT_APPLICABLE, PASS, UNKNOWN, WARN
-from kip848_records.report.terminal import JOINT, count_text, wrapped_lines
+from kip848_records.report.terminal import JOINT, wrapped_lines
 from kip848_records.report.words import (
     SAID,
     captures,
@@ -23,7 +23,7 @@ from kip848_records.report.words import (
     violated,
     with_advice_once,
 )
-from kip848_records.text import WIDTH, printable
+from kip848_records.text import WIDTH, count_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.machine.paths import with_page_paths
 from kip848_records.report.sql import query
-from kip848_records.report.terminal import count_text, lasting_text, time_text, wrapped
+from kip848_records.report.terminal import wrapped
+from kip848_records.text import count_text, lasting_text
+from kip848_records.times import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

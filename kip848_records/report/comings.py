@@ -6,9 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CONNECT, KINDS
-from kip848_records.report.advice import client_text
-from kip848_records.report.terminal import names_text
-from kip848_records.text import printable
+from kip848_records.text import client_text, names_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

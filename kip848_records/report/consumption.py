@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from kip848_records.machine.paths import with_page_paths
-from kip848_records.queries.wording import LOSSES
 from kip848_records.report.sql import query
-from kip848_records.report.terminal import (
+from kip848_records.report.terminal import wrapped, wrapped_lines
+from kip848_records.tables.location import query_command
+from kip848_records.text import (
+    WIDTH,
     count_text,
+    duration_text,
     lasting_text,
     names_text,
+    printable,
+    ranges_text,
     span_text,
-    time_text,
-    wrapped,
-    wrapped_lines,
 )
-from kip848_records.tables.location import query_command
-from kip848_records.text import WIDTH, duration_text, printable, ranges_text
+from kip848_records.times import time_text
+from kip848_records.wording import LOSSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

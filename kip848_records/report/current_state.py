@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from kip848_records.kinds import CONNECT, KINDS, SIMPLE, kind_of
-from kip848_records.queries.wording import HEALTH, HEALTHY
 from kip848_records.replay.diagnosis.severity import INFO
 from kip848_records.replay.group.known_history import CENSORED
 from kip848_records.replay.group.states import EMPTY
 from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.report.diagnosis import pattern_text
 from kip848_records.report.group_history import Incarnation
-from kip848_records.report.terminal import count_text, lasting_text, time_text, wrapped
+from kip848_records.report.terminal import wrapped
 from kip848_records.report.words import limits_of
-from kip848_records.text import printable
+from kip848_records.text import count_text, lasting_text, printable
+from kip848_records.times import time_text
+from kip848_records.wording import HEALTH, HEALTHY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,9 +9,9 @@ from rich.text import Text
 from kip848_records.protocol.messages import DIALECTS, OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.queries.questions import questions
-from kip848_records.report.terminal import count_text, table_cell_text, text_table
+from kip848_records.report.terminal import table_cell_text, text_table
 from kip848_records.tables.location import place_text
-from kip848_records.text import printable
+from kip848_records.text import count_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

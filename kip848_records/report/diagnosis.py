@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from kip848_records.report.advice import client_text
 from kip848_records.report.changed_limits import off_text
-from kip848_records.report.terminal import count_text, span_text, time_text, wrapped
+from kip848_records.report.terminal import wrapped
 from kip848_records.report.words import said_above
 from kip848_records.tables.location import query_command
-from kip848_records.text import printable
+from kip848_records.text import client_text, count_text, printable, span_text
+from kip848_records.times import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

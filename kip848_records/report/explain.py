@@ -9,38 +9,31 @@ from rich.text import Text
 
 from kip848_records.kinds import KINDS, SIMPLE
 from kip848_records.machine.paths import with_page_paths
-from kip848_records.queries.wording import TASK_OF, cause_text, causes_text
+from kip848_records.replay.blocker.advice import runbook_link
+from kip848_records.replay.group.states import NOT_READY
 from kip848_records.replay.group.vocabulary import OPEN
-from kip848_records.report.advice import MemberNow, client_text, member_now
-from kip848_records.report.blockers import blocked
 from kip848_records.report.cleaning import group_not_cleaned
 from kip848_records.report.comings import comings_and_goings
 from kip848_records.report.consumption import committed_by_members, handovers, jumps, not_subscribed, set_while_empty
 from kip848_records.report.current_state import current_state, well
 from kip848_records.report.diagnosis import diagnosis, pattern_text
 from kip848_records.report.explain_kind import kind_of_group, kind_of_incarnation, one_generation
+from kip848_records.report.group_history import Incarnation
 from kip848_records.report.members import members_table, regexes
 from kip848_records.report.migration import before_and_after, conversions
 from kip848_records.report.readiness import readiness, refused_records
-from kip848_records.report.terminal import (
-    CLOCK_WENT_BACK,
-    count_text,
-    fitted,
-    fitted_table,
-    ids_text,
-    span_text,
-    time_text,
-    wrapped,
-)
+from kip848_records.report.terminal import fitted, fitted_table, ids_text, wrapped
 from kip848_records.report.transactions import transactions_of_group
 from kip848_records.report.wrong import also_wrong, mixed, needed_topics
-from kip848_records.text import printable, ranges_text
+from kip848_records.text import CLOCK_WENT_BACK, client_text, count_text, printable, ranges_text, span_text
+from kip848_records.times import time_text
+from kip848_records.wording import TASK_OF, cause_text, causes_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kip848_records.queries.tables import Row
-    from kip848_records.report.group_history import GroupHistory, Incarnation
+    from kip848_records.report.group_history import GroupHistory
 
 _MEMBERS_SHOWN: Final = 100
 _NAMED_CAUSES: Final = frozenset({"member_joined", "member_left", "members_changed", "static_member_replaced"})
@@ -79,10 +72,11 @@ def _parts(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> 
         return
     rebalances = group.rows("rebalances", incarnation)
     members = group.rows("members_now", incarnation, open=OPEN)
-    if rebalances and rebalances[0].outcome == OPEN:
-        yield from _answer(group, incarnation, rebalances[0], members)
-        if rebalances[0].is_not_ready:
-            yield from needed_topics(group, incarnation)
+    for now in group.rows("group_now"):
+        if Incarnation(now.partition, now.incarnation) == incarnation and now.blocker is not None:
+            yield from _answer(now.blocker)
+            if now.state == NOT_READY:
+                yield from needed_topics(group, incarnation)
     yield from transactions_of_group(group)
     yield from also_wrong(group)
     yield from mixed(members)
@@ -102,32 +96,18 @@ def _parts(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> 
     yield from before_and_after(group)
 
 
-def members_by_id(members: Sequence[Row]) -> dict[str, MemberNow]:
-    """Return rows of ``members_now.sql`` in the form that advice needs."""
-    return {row.member_id: member_now(row) for row in members}
-
-
-def _answer(group: GroupHistory, incarnation: Incarnation, rebalance: Row, members: Sequence[Row]) -> Iterator[Text]:
-    def of_incarnation(rows: Sequence[Row]) -> list[Row]:
-        key = (group.group_id, *incarnation)
-        return [row for row in rows if (row.group_id, row.partition, row.incarnation) == key]
-
-    gone = of_incarnation(group.rows("workers_gone", open=OPEN))
-    troubles = of_incarnation(group.rows("present_troubles"))
-    triggers = of_incarnation(group.rows("open_triggers", open=OPEN))
-    found = blocked(rebalance, members_by_id(members), gone, troubles, triggers)
-    advice = found.own_advice
-    if found.advice is not advice:
-        yield Text("")
-        yield wrapped(f"Ongoing now: {advice.sentence}")
-        yield Text(f'  explained by "{pattern_text(found.advice.pattern)}" above')
-        return
+def _answer(blocker: Mapping[str, Any]) -> Iterator[Text]:
+    """Yield who blocks the ongoing rebalance, and what to do."""
     yield Text("")
-    yield wrapped(advice.sentence)
-    if advice.member_id is not None:
-        yield Text(f"  member   {printable(advice.member_id)}")
-    yield wrapped(advice.next, "  next     ")
-    yield Text(f"  runbook  {with_page_paths(advice.link)}")
+    if blocker["ongoing"] is not None:
+        yield wrapped(f"Ongoing now: {blocker['ongoing']}")
+        yield Text(f'  explained by "{pattern_text(blocker["pattern"])}" above')
+        return
+    yield wrapped(blocker["sentence"])
+    if blocker["member_id"] is not None:
+        yield Text(f"  member   {printable(blocker['member_id'])}")
+    yield wrapped(blocker["next_step"], "  next     ")
+    yield Text(f"  runbook  {with_page_paths(runbook_link(blocker['pattern']))}")
 
 
 def _incarnations(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> Iterator[Text]:

@@ -9,20 +9,21 @@ from rich.text import Text
 
 from kip848_records.kinds import CLASSIC, CONNECT, KINDS, SHARE, STREAMS, kind_of
 from kip848_records.machine.paths import with_page_paths
-from kip848_records.queries.wording import cause_text
 from kip848_records.replay.group.vocabulary import OPEN
-from kip848_records.report.advice import client_text
-from kip848_records.report.terminal import (
+from kip848_records.report.terminal import fitted_table, wrapped
+from kip848_records.report.units import CONNECTOR, units_text
+from kip848_records.text import (
+    client_text,
     count_text,
-    fitted_table,
+    duration_text,
     lasting_text,
     names_text,
+    printable,
+    ranges_text,
     span_text,
-    time_text,
-    wrapped,
 )
-from kip848_records.report.units import CONNECTOR, units_text
-from kip848_records.text import duration_text, printable, ranges_text
+from kip848_records.times import time_text
+from kip848_records.wording import cause_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,13 +13,11 @@ from kip848_records.queries.questions import questions
 from kip848_records.replay.diagnosis.stays import normalised
 from kip848_records.replay.group.vocabulary import EAGER, UNKNOWN
 from kip848_records.replay.refusals import FIRST_WITH_STREAMS, KNOWN_BUGS, LOADERS, loader
-from kip848_records.report.advice import client_text
 from kip848_records.report.readiness import REASONS, advised
 from kip848_records.report.sections import Section
 from kip848_records.report.sql import query
-from kip848_records.report.terminal import count_text, names_text, span_text, time_text
-from kip848_records.text import matches
-from kip848_records.times import utc_text
+from kip848_records.text import client_text, count_text, matches, names_text, span_text
+from kip848_records.times import time_text, utc_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

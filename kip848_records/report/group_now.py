@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from kip848_records.report.terminal import count_text, wrapped
-from kip848_records.text import printable
+from kip848_records.report.terminal import wrapped
+from kip848_records.text import count_text, printable
 from kip848_records.times import utc, utc_text
 
 if TYPE_CHECKING:

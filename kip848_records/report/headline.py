@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from kip848_records.queries.wording import HEALTH
 from kip848_records.report.sql import query
-from kip848_records.report.terminal import count_text
+from kip848_records.text import count_text
+from kip848_records.wording import HEALTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.text import Text
 
-from kip848_records.queries.wording import member_state_text
 from kip848_records.replay.group.vocabulary import RECONCILED
-from kip848_records.report.advice import client_text
-from kip848_records.report.terminal import count_text, fitted_table, names_text, span_text, time_text
+from kip848_records.report.terminal import fitted_table
 from kip848_records.report.units import units_text
-from kip848_records.text import printable
+from kip848_records.text import client_text, count_text, names_text, printable, span_text
+from kip848_records.times import time_text
+from kip848_records.wording import member_state_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -77,6 +77,13 @@ METRICS: Final[Mapping[str, MetricSpec]] = {
         "Stuck groups of which the log does not show since when: they have no kip848_stuck_group_seconds.",
         (),
     ),
+    "kip848_stuck_group_blocker": MetricSpec(
+        "gauge",
+        ("cluster", "group", "pattern", "client"),
+        "1 for each of the groups in kip848_stuck_group_seconds of which the log shows what blocks it. pattern: as in "
+        "group_state.blocker; client: the client or worker, empty if no single one blocks the group.",
+        (),
+    ),
     "kip848_groups_by_health": MetricSpec(
         "gauge",
         ("cluster", "health"),
@@ -219,17 +226,7 @@ def _add_groups(add: Any, tables: Tables, run: Run, changes: Changes | None) -> 
     groups = tables.rows(query("groups_by_state"), cluster)
     for row in groups:
         add("kip848_groups", (cluster, row.group_type, row.state), row.groups)
-    # An id may be in several partitions, if a group is not in its own: a series may not come twice.
-    stuck: dict[str, float] = {}
-    rows = tables.rows(query("stuck_groups"), cluster)
-    dated = [row for row in rows if row.stuck_ms is not None and row.stuck_ms >= 0]  # a broker's clock may go back
-    for row in dated:
-        stuck[row.group_id] = max(row.stuck_ms / 1000, stuck.get(row.group_id, 0))
-    if groups:
-        add("kip848_stuck_groups", (cluster,), len(rows))
-        add("kip848_stuck_groups_of_unknown_age", (cluster,), len(rows) - len(dated))
-    for group, seconds in sorted(stuck.items(), key=lambda item: (-item[1], item[0]))[:GROUPS_SHOWN]:
-        add("kip848_stuck_group_seconds", (cluster, group), round(seconds, 3))
+    _add_stuck(add, tables, cluster, has_groups=bool(groups))
     for row in tables.rows(query("summary_counts"), cluster):
         add("kip848_groups_by_health", (cluster, row.health), row.groups)
     for row in tables.rows(query("present_patterns"), cluster):
@@ -243,6 +240,23 @@ def _add_groups(add: Any, tables: Tables, run: Run, changes: Changes | None) -> 
         add("kip848_newly_overdue_groups", (cluster,), len(changes.newly_overdue))
         add("kip848_overdue_groups_unknown_before", (cluster,), len(changes.unknown))
         add("kip848_recovered_groups", (cluster,), len(changes.recovered))
+
+
+def _add_stuck(add: Any, tables: Tables, cluster: str, *, has_groups: bool) -> None:  # noqa: ANN401 - as above
+    # An id may be in several partitions, if a group is not in its own: a series may not come twice.
+    stuck: dict[str, float] = {}
+    rows = tables.rows(query("stuck_groups"), cluster)
+    dated = [row for row in rows if row.stuck_ms is not None and row.stuck_ms >= 0]  # a broker's clock may go back
+    for row in dated:
+        stuck[row.group_id] = max(row.stuck_ms / 1000, stuck.get(row.group_id, 0))
+    blockers = {row.group_id: row.blocker for row in dated}
+    if has_groups:
+        add("kip848_stuck_groups", (cluster,), len(rows))
+        add("kip848_stuck_groups_of_unknown_age", (cluster,), len(rows) - len(dated))
+    for group, seconds in sorted(stuck.items(), key=lambda item: (-item[1], item[0]))[:GROUPS_SHOWN]:
+        add("kip848_stuck_group_seconds", (cluster, group), round(seconds, 3))
+        if (blocker := blockers.get(group)) is not None:
+            add("kip848_stuck_group_blocker", (cluster, group, blocker["pattern"], blocker["who"] or ""), 1)
 
 
 def _add_commits(add: Any, tables: Tables, cluster: str) -> None:  # noqa: ANN401 - as above

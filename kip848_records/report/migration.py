@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from kip848_records.machine.paths import with_page_paths
-from kip848_records.report.terminal import fitted_table, span_text, time_text
+from kip848_records.report.terminal import fitted_table
+from kip848_records.text import span_text
+from kip848_records.times import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

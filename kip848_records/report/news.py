@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.expectations.results import ERROR, WARN
 from kip848_records.report.diagnosis import pattern_text, subject_text
-from kip848_records.report.terminal import count_text, span_text
 from kip848_records.report.words import limits_text
 from kip848_records.tables.location import place_arguments
-from kip848_records.text import printable
+from kip848_records.text import count_text, printable, span_text
 from kip848_records.times import utc_text
 
 if TYPE_CHECKING:
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
     from kip848_records.report.changes import Changed, Changes, Trouble
 
 _SHOWN: Final = 10
+_BLOCKED: Final = """
+SELECT group_id, blocker.sentence AS sentence FROM group_state WHERE blocker.pattern IS NOT NULL ORDER BY group_id
+"""
 _SEVERITY: Final = {ERROR: "error", WARN: "warning"}
 
 
@@ -44,7 +46,7 @@ def news(tables: Tables, changes: Mapping[str, Changes], limits: Mapping[str, Ca
     counted = _counts([each for _, each in changed])
     parts = [f"{count_text(count, noun)} {verb}" for (noun, verb), count in counted.items() if count]
     title = f"kip848: {', '.join(parts)} ({', '.join(printable(run.cluster) for run, _ in changed)})"
-    return News(title, "\n".join(line for run, each in changed for line in _lines(tables.shown, run, each, limits)))
+    return News(title, "\n".join(line for run, each in changed for line in _lines(tables, run, each, limits)))
 
 
 def _counts(changes: Sequence[Changes]) -> dict[tuple[str, str], int]:
@@ -59,7 +61,7 @@ def _counts(changes: Sequence[Changes]) -> dict[tuple[str, str], int]:
     }
 
 
-def _lines(location: str, run: Run, changes: Changes, limits: Mapping[str, CaptureLimits]) -> Iterator[str]:
+def _lines(tables: Tables, run: Run, changes: Changes, limits: Mapping[str, CaptureLimits]) -> Iterator[str]:
     assert run.captured_at is not None  # noqa: S101 - else there are no changes
     yield f"Cluster {printable(run.cluster)}, captured at {utc_text(run.captured_at)}"
     if run.cluster in limits:
@@ -72,6 +74,12 @@ def _lines(location: str, run: Run, changes: Changes, limits: Mapping[str, Captu
         yield f"Stuck for an unknown time: {_groups(changes.undated)}"
     if changes.recovered:
         yield f"Recovered: {_groups(changes.recovered)}"
+    shown = {
+        each.group_id
+        for groups in (changes.newly_overdue, changes.unknown, changes.undated)
+        for each in groups[:_SHOWN]
+    }
+    yield from _blockers(tables, run.cluster, shown)
     yield from _troubles(
         "Troubles over time at the first audit" if changes.is_first else "New troubles over time", changes.began
     )
@@ -80,7 +88,7 @@ def _lines(location: str, run: Run, changes: Changes, limits: Mapping[str, Captu
     worst = [each.group_id for each in [*changes.newly_overdue, *changes.unknown, *changes.undated]]
     worst += [each.group_id for each in changes.began if each.group_id is not None]
     if worst:
-        place = f"{place_arguments(location)} --cluster {shlex.quote(run.cluster)}"
+        place = f"{place_arguments(tables.shown)} --cluster {shlex.quote(run.cluster)}"
         yield printable(f"Next: kip848 explain {place} --group={shlex.quote(worst[0])}")
 
 
@@ -95,6 +103,13 @@ def _troubles(what: str, troubles: Sequence[Trouble]) -> Iterator[str]:
         yield f"  {_SEVERITY[each.severity]}: {group}: {named}{f' ({lasted})' if lasted else ''}"
     if len(troubles) > _SHOWN:
         yield f"  and {len(troubles) - _SHOWN:,} more"
+
+
+def _blockers(tables: Tables, cluster: str, groups: set[str]) -> Iterator[str]:
+    """Yield who blocks each of some groups, as all reports say it."""
+    for row in tables.rows(_BLOCKED, cluster) if groups else ():
+        if row.group_id in groups:
+            yield f"  {printable(row.group_id)}: {row.sentence}"
 
 
 def _groups(groups: Sequence[Changed]) -> str:

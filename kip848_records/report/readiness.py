@@ -10,10 +10,8 @@ from kip848_records.machine.paths import with_page_paths
 from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE
 from kip848_records.replay.classic import upgrade
 from kip848_records.replay.refusals import FIRST_WITH_STREAMS
-from kip848_records.report.advice import client_text
 from kip848_records.report.group_history import Incarnation
-from kip848_records.report.terminal import count_text
-from kip848_records.text import printable
+from kip848_records.text import client_text, count_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

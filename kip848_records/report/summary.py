@@ -13,7 +13,6 @@ from kip848_records.expectations.captures import capture_limits
 from kip848_records.kinds import KINDS
 from kip848_records.protocol.messages import AUTO, KAFKA
 from kip848_records.protocol.messages.classic import OFFSET_COMMIT_TYPES
-from kip848_records.queries.wording import causes_text
 from kip848_records.report.changed_limits import changed_text
 from kip848_records.report.changes import changes_since_last_run, is_overdue
 from kip848_records.report.cleaning import not_cleaned
@@ -29,12 +28,13 @@ from kip848_records.report.summary_groups import (
     stuck_groups,
     stuck_list,
 )
-from kip848_records.report.terminal import count_text, span_text, wrapped_lines
+from kip848_records.report.terminal import wrapped_lines
 from kip848_records.report.transactions import long_transactions
 from kip848_records.report.words import limits_text
 from kip848_records.tables.location import place_arguments
-from kip848_records.text import WIDTH, printable, ranges_text
+from kip848_records.text import WIDTH, count_text, printable, ranges_text, span_text
 from kip848_records.times import utc_text
+from kip848_records.wording import causes_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import islice
 from math import inf
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.cells import cell_len
 from rich.text import Text
 
-from kip848_records.report.advice import WORKER_DELAY, client_text
-from kip848_records.report.blockers import blocked_groups, incarnation_of
 from kip848_records.report.diagnosis import OF_PARTITIONS, counted_text, pattern_text, subject_text
 from kip848_records.report.sql import query
-from kip848_records.report.terminal import span_text, wrapped_lines
-from kip848_records.text import WIDTH, printable
+from kip848_records.report.terminal import wrapped_lines
+from kip848_records.text import WIDTH, client_text, printable, span_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from kip848_records.queries.tables import Row, Tables
-    from kip848_records.report.blockers import Blocked
 
 _CLIENTS_SHOWN: Final = 3
 _INDENT: Final = "  "
@@ -40,27 +37,20 @@ class Stuck(NamedTuple):
 
 def stuck_groups(tables: Tables, cluster: str) -> list[Stuck]:
     """Return the stuck groups, those stuck for longest first."""
-    blocked = blocked_groups(tables, cluster)
-    found = []
-    for row in tables.rows(query("stuck_groups"), cluster):
-        who, clients = _blocker(blocked.get(incarnation_of(row)))
-        found.append(Stuck(row, who, clients, row.stuck_ms))
-    return found
+    rows = tables.rows(query("stuck_groups"), cluster)
+    return [Stuck(row, *_blocker(row.blocker), row.stuck_ms) for row in rows]
 
 
-def _blocker(blocked: Blocked | None) -> tuple[str | None, Sequence[str]]:
+def _blocker(blocker: Mapping[str, Any] | None) -> tuple[str | None, Sequence[str]]:
     """Return who blocks a group, a member, a client over time or workers that left, and each of them by name."""
-    if blocked is None:
+    if blocker is None:
         return None, ()
-    advice, worst = blocked.advice, blocked.worst
-    if worst is not None:
-        who = client_text(worst["client_id"], worst["client_host"]) or advice.who
-        return who, [who] if who else ()
-    if advice.who is None:
-        return f"({advice.pattern.replace('_', ' ')})", ()
-    if advice.pattern == WORKER_DELAY:
-        return advice.who, [f"worker {printable(each.worker)}" for each in blocked.gone]
-    return advice.who, [advice.who]
+    if blocker["who"] is None:
+        return f"({blocker['pattern'].replace('_', ' ')})", ()
+    if workers := blocker["workers"]:
+        return blocker["who"], [f"worker {printable(each)}" for each in workers]
+    who = client_text(blocker["client_id"], blocker["client_host"]) or blocker["who"]
+    return who, [who]
 
 
 def client_list(stuck: Sequence[Stuck]) -> Iterator[RenderableType]:

@@ -14,15 +14,12 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from kip848_records.text import WIDTH, duration_text, printable, ranges_text
-from kip848_records.times import utc, utc_text
+from kip848_records.text import WIDTH, names_text, printable, ranges_text
+from kip848_records.times import utc_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-
-CLOCK_WENT_BACK: Final = "unknown: clock went back"
-"""The text of a time span that is negative: the broker's clock went back. No report shows the number."""
 
 TOGETHER: Final = re.compile(
     r"(?<=[≥≤]) (?=\d)|(?<=\d) (?=(?:ms|s|min|h|d|UTC)\b)|(?<=-\d\d) (?=\d\d:)| (?=@ )|(?<= @) "
@@ -35,7 +32,6 @@ _LOOSE: Final = "\ue001"
 """The same, unless what stands together is too wide for a line."""
 _INDENT: Final = "  "
 _IDS_SHOWN = 3
-_MINIMUM = "≥ "
 
 
 def text_table(*titles: str, rows: Iterable[tuple[object, ...]], right: tuple[str, ...] = ()) -> Table:
@@ -76,35 +72,9 @@ def plain_text(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def time_text(millis: int | None) -> str:
-    """Return a time in ms since 1970 as readable text."""
-    return "" if millis is None else utc_text(utc(millis))
-
-
-def lasting_text(millis: int | None, *, is_minimum: bool = False) -> str:
-    """Return for how long something lasts, to be appended to a sentence: `` for 5 s``; empty if that is unknown."""
-    if millis is None or millis < 0:
-        return "" if millis is None else " for an unknown time (the broker's clock went back)"
-    return f" for {_MINIMUM if is_minimum else ''}{duration_text(millis)}"
-
-
-def span_text(millis: int | None, *, is_minimum: bool = False) -> str:
-    """Return a time span for a cell: as `duration_text`, but a negative one is named."""
-    if millis is not None and millis < 0:
-        return CLOCK_WENT_BACK
-    lasted = duration_text(millis)
-    return f"{_MINIMUM if is_minimum and lasted else ''}{lasted}"
-
-
 def ids_text(ids: Sequence[str | None] | None) -> str:
     """Return the first ids in full, and the number of the others."""
     return names_text([each for each in ids or () if each is not None], _IDS_SHOWN)
-
-
-def names_text(names: Sequence[str], shown: int) -> str:
-    """Return the first names, and the number of the others."""
-    more = len(names) - shown
-    return ", ".join(names[:shown]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def wrapped(text: str, label: str = "") -> Text:
@@ -165,8 +135,3 @@ def fitted_table(*titles: str, rows: Iterable[tuple[object, ...]], right: Sequen
         rest = "; ".join(f"{title} {cell}".lstrip() for title, cell in others if cell)
         if rest:
             yield Text("\n".join(wrapped_lines(rest, WIDTH, _INDENT * 3, _INDENT * 4)))
-
-
-def count_text(count: int, what: str) -> str:
-    """Return a count with its noun: 1 group, 2 groups."""
-    return f"1 {what}" if count == 1 else f"{count:,} {what}s"

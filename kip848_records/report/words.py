@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.errors import UnexpectedError
 from kip848_records.expectations.results import FAIL, FAULT, NOT_APPLICABLE, PASS, UNKNOWN, WARN
 from kip848_records.kinds import CONSUMER, KINDS
-from kip848_records.report.terminal import count_text
-from kip848_records.text import printable, ranges_text
+from kip848_records.text import count_text, printable, ranges_text
 from kip848_records.times import utc_text
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from kip848_records.report.advice import client_text
-from kip848_records.report.terminal import count_text, names_text, wrapped
-from kip848_records.text import printable
+from kip848_records.report.terminal import wrapped
+from kip848_records.text import client_text, count_text, names_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

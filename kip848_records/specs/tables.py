@@ -52,6 +52,7 @@ PROTOCOL_COMPARISON: Final = table_spec("protocol_comparison")
 # Structs that code makes.
 AWAITED_PARTITION: Final = struct_type("awaited_partition")
 BLOCKER: Final = struct_type("blocker")
+PRESENT_BLOCKER: Final = struct_type("present_blocker")
 STATIC_REPLACEMENT: Final = struct_type("static_replacement")
 UNAPPLIED: Final = struct_type("unapplied")
 WARM_UP: Final = struct_type("warm_up")

@@ -56,7 +56,7 @@ _SECTIONS: Final = {
         *("report.group_history.GroupHistory", "report.group_history.Incarnation", "report.explain.explain"),
         *("report.fleet.fleet", "report.fleet.Fleet", "report.fleet_text.fleet_terminal"),
         *("report.page.contents.Contents", "report.page.contents.contents", "report.page.phrases.blocker_text"),
-        *("report.advice.client_text", "times.utc_text"),
+        *("text.client_text", "times.utc_text"),
     ),
     "Errors": ("errors.Kip848Error", "errors.InputError", "spark.setup_errors.SetupError"),
 }

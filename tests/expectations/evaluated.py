@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from kip848_records.check import BlockerAdvice
+from kip848_records.check import BlockedGroups
 from kip848_records.expectations.results import Finding
 from kip848_records.expectations.sql import ADVICE, DETAIL, NAMES_BLOCKER, query
 
@@ -28,12 +28,13 @@ def evaluated(tables, expectation, setting, kept=100_000, cluster=None):
     text, parameters = query(every_row(expectation), setting, kept)
     rows = tables.rows(text, run.cluster, **parameters, captured_at=run.captured_at, dialect=run.dialect, now=NOW)
     found = [row._replace(verdict=row.message.split("|")[0], message=row.message.split("|", 1)[1]) for row in rows]
-    advice = BlockerAdvice(tables)
-    return [_completed(advice, run.cluster, row) for row in found]
+    groups = BlockedGroups(tables)
+    return [_completed(groups, run.cluster, row) for row in found]
 
 
-def _completed(advice, cluster, row):
+def _completed(groups, cluster, row):
     if not getattr(row, NAMES_BLOCKER, False) or row.verdict == "pass":
         return row
-    finding = advice.complete(Finding(cluster, **{name: getattr(row, name) for name in DETAIL}))
+    finding = Finding(cluster, **{name: getattr(row, name) for name in DETAIL})
+    finding = groups.complete(finding, names_blocker=True)
     return row._replace(member_id=finding.member_id, message=finding.message)

@@ -8,7 +8,6 @@ from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.files import Setting
 from kip848_records.queries.duck import DuckTables
 from kip848_records.replay.group.known_history import RIGHT_CENSORED
-from kip848_records.report.blockers import blocked_groups
 from kip848_records.text import duration_text
 from tests.expectations.evaluated import evaluated
 from tests.made_tables import OF_KINDS, write
@@ -66,7 +65,8 @@ def test_a_finding_ends_with_the_sentence_of_all_reports(tmp_path, rule):
     rebalances = [{"blockers": [BLOCKER], "group_type": kind} for kind in ("consumer", "streams")]
     rebalances += [{"blockers": [BLOCKER], "epochs": 30, "duration_ms": HOUR}, {"blockers": []}]
     found = findings(tmp_path, rebalances, rule)
-    said = {key.group_id: each.advice for key, each in blocked_groups(DuckTables(str(tmp_path)), "c").items()}
+    text = "SELECT group_id, blocker.sentence AS sentence, blocker.member_id AS member_id FROM group_state"
+    said = {row.group_id: row for row in DuckTables(str(tmp_path)).rows(text, "c")}
     assert len(found) == len(said) == 4
     for row in found:
         assert row.message.endswith(f": {said[row.group_id].sentence}")

@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from kip848_records.queries.texts import plain
-from kip848_records.report.terminal import count_text
+from kip848_records.text import count_text
 
 NUMBERS = [
     0,

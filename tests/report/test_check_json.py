@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta, timezone
 from hypothesis import given
 
 from kip848_records import __version__
-from kip848_records.expectations.results import CaptureLimits
+from kip848_records.expectations.results import CaptureLimits, PresentBlocker
 from kip848_records.report.check_json import check_json, check_line
 from kip848_records.report.words import captures, limits_text
-from tests.report.verdicts import ALL, CAPTURED, MEMBER, STUCK, verdict, verdicts
+from tests.report.verdicts import ALL, CAPTURED, MEMBER, STUCK, finding, result, verdict, verdicts
 
 LATER = "later records are behind an open transaction, or were not read"
 CAPTURE = ("group", "captured_at", "as_of_newest_record", "known_to")
@@ -73,11 +73,27 @@ def test_what_is_said_of_an_expectation():
         "offset": 1234,
         "severity": "error",
         "message": STUCK,
+        "blocker": None,
     }
     assert violations[1]["member_id"] is None
     assert [one["message"] for one in warned["unknown"]] == ["log begins later"]
     assert (unknown["status"], unknown["unknown_total"], len(unknown["unknown"])) == ("unknown", 5, 1)
     assert (passed["status"], passed["checked"], passed["violations"]) == ("pass", 10, [])
+
+
+def test_who_blocks_is_a_field_of_a_finding():
+    blocker = PresentBlocker("silent_member", "m", "app @ h", 1_000, "app @ h is silent", "Restart it")
+    found = result("group_stable", [finding(blocker=blocker), finding(blocker=blocker._replace(since_ms=None))])
+    first, second = json.loads(check_json(verdict(found)))["expectations"][0]["violations"]
+    assert first["blocker"] == {
+        "pattern": "silent_member",
+        "member_id": "m",
+        "who": "app @ h",
+        "since": "1970-01-01T00:00:01.000+00:00",
+        "sentence": "app @ h is silent",
+        "next_step": "Restart it",
+    }
+    assert second["blocker"]["since"] is None
 
 
 def test_times_are_utc_and_may_be_unknown():
@@ -93,9 +109,9 @@ def test_any_id_comes_back(made):
     assert text.isascii()
     document = json.loads(text)
     assert list(document["captured_at"]) == list(made.captured_at)
-    for told, result in zip(document["expectations"], made.results, strict=True):
-        assert told["violations"] == [one.columns() for one in result.violations]
-        assert told["unknown"] == [one.columns() for one in result.unknown]
+    for told, each in zip(document["expectations"], made.results, strict=True):
+        assert told["violations"] == [one.columns() for one in each.violations]
+        assert told["unknown"] == [one.columns() for one in each.unknown]
 
 
 def test_the_line_for_log_shippers_is_one_line_of_counts():

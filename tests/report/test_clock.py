@@ -7,8 +7,8 @@ import pytest
 
 from kip848_records.cli import main
 from kip848_records.report.page.phrases import blocker_text
-from kip848_records.report.terminal import CLOCK_WENT_BACK, lasting_text, span_text
 from kip848_records.tables.registry import DEFAULT
+from kip848_records.text import CLOCK_WENT_BACK, lasting_text, span_text
 from tests import made_tables
 
 CAPTURED = datetime(2026, 1, 1, 12, tzinfo=UTC)

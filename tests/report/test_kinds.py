@@ -12,7 +12,6 @@ from kip848_records.report.explain import explain
 from kip848_records.report.explain_kind import kind_of_group, kind_of_incarnation, one_generation
 from kip848_records.report.group_history import GroupHistory
 from kip848_records.report.page.contents import contents
-from kip848_records.report.sql import query
 from kip848_records.report.summary import summary
 from tests import made_tables
 from tests.report.fitted import entries, flat
@@ -232,10 +231,8 @@ def test_a_worker_that_restarted_is_back_under_its_url(tmp_path):
             for member in sorted({member for member, *_ in workers})
         ],
         task_handover=[lost | {"connector": each, "from_member": f"old-{each}"} for each in "abc"],
+        rebalance=[group | {"group_type": "classic", "outcome": "open", "delay_ms": 5, "expected_at": CAPTURED}],
     )
-    rows = DuckTables(str(tmp_path)).rows(query("workers_gone"), "made", open="open")
-    assert [(row.worker, row.units, row.is_back) for row in rows] == [
-        ("http://a/", 1, True),
-        ("http://b/", 1, False),
-        ("http://c/ @ h, member old-c", 1, False),
-    ]
+    (row,) = DuckTables(str(tmp_path)).rows("SELECT blocker FROM group_state", "made")
+    assert row.blocker["workers"] == ["http://a/", "http://b/", "http://c/ @ h, member old-c"]
+    assert row.blocker["sentence"].startswith("3 workers left 3 connectors and tasks behind; 1 worker is back; ")

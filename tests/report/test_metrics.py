@@ -37,6 +37,7 @@ def test_ages_and_durations_are_in_seconds(tmp_path):
     rows = dict.fromkeys((name for name in DEFAULT if name != "log"), ())
     rows["audit_runs"] = [RUN | {"run": 1, "captured_at": CAPTURED - timedelta(hours=1)}, RUN]
     rows["group_state"] = [stuck("g", 3), stuck("g", 2, partition=1), stuck("h", 0.5)]
+    rows["rebalance"] = [{"group_id": "h", "outcome": "open", "group_type": "consumer"}]
     trouble = {"group_id": "h", "pattern": "storm", "severity": "error", "is_present": True, "incarnation": 0}
     rows["diagnosis"] = [trouble | {"partition": 0, "first_seen": CAPTURED - timedelta(minutes=90)}]
     transaction = {"producer_id": 7, "status": "open"}
@@ -59,6 +60,7 @@ def test_ages_and_durations_are_in_seconds(tmp_path):
         "kip848_stuck_groups_of_unknown_age": 0,
         "kip848_stuck_group_seconds g": 10_800,
         "kip848_stuck_group_seconds h": 1_800,
+        "kip848_stuck_group_blocker h storm ": 1,
         "kip848_trouble_seconds h storm error": 5_400,
         "kip848_troubles_of_unknown_age error": 0,
         "kip848_troubles_of_unknown_age warning": 0,

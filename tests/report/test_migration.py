@@ -7,7 +7,7 @@ from rich.console import Console
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.group_history import GroupHistory
 from kip848_records.report.migration import before_and_after, conversions
-from kip848_records.report.terminal import time_text
+from kip848_records.times import time_text
 from tests import made_tables
 from tests.report.fitted import entries
 

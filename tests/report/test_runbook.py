@@ -1,9 +1,9 @@
 """Every entry of the runbook is read, with all its points."""
 
 from kip848_records.expectations import EXPECTATIONS
+from kip848_records.replay.blocker.advice import PATTERNS
 from kip848_records.replay.diagnosis.consumption import NOT_CONSUMED
 from kip848_records.replay.diagnosis.moved_groups import BEGAN_AGAIN
-from kip848_records.report.advice import PATTERNS
 from kip848_records.report.runbook import entries
 
 

@@ -30,9 +30,9 @@ from kip848_records.report.metrics import metrics
 from kip848_records.report.news import news
 from kip848_records.report.page.contents import contents
 from kip848_records.report.summary import slowest_finished, summary
-from kip848_records.report.terminal import span_text, time_text
 from kip848_records.simulate import Simulation, simulate
-from kip848_records.text import duration_text
+from kip848_records.text import duration_text, span_text
+from kip848_records.times import time_text
 from tests import made_tables
 from tests.audits import audit_rows
 

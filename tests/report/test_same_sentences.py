@@ -29,7 +29,7 @@ from kip848_records.report.headline import headlines
 from kip848_records.report.metrics import metrics
 from kip848_records.report.page.contents import contents
 from kip848_records.report.summary import summary
-from kip848_records.report.terminal import span_text
+from kip848_records.text import span_text
 from tests import commits_of_a_broker, reported
 from tests.audits import CLUSTERS
 from tests.progress import Watcher

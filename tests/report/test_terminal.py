@@ -2,8 +2,9 @@
 
 import pytest
 
-from kip848_records.report.terminal import count_text, ids_text, time_text
-from kip848_records.text import duration_text, ranges_text
+from kip848_records.report.terminal import ids_text
+from kip848_records.text import count_text, duration_text, ranges_text
+from kip848_records.times import time_text
 
 
 @pytest.mark.parametrize(

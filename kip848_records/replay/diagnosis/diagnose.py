@@ -29,12 +29,12 @@ _CUT_HISTORY: Final = 10 * MINUTE
 """A trouble that began so soon after the history's begin may have begun before it."""
 
 
-def diagnoses(context: Context, inputs: ReplayInputs, observed: ObservedRows) -> Iterator[Row]:
-    """Yield the rows of `diagnosis` of a group, and its outline; none if its time is not known."""
+def history_of(context: Context, inputs: ReplayInputs, observed: ObservedRows) -> GroupHistory | None:
+    """Return what the patterns know of a group; None if its time is not known: it has no diagnosis."""
     if context.captured_at is None:
-        return
+        return None
     state = observed.state
-    history = GroupHistory(
+    return GroupHistory(
         observed,
         context.captured_at,
         limits_of(inputs.limits, context.group_id),
@@ -43,7 +43,11 @@ def diagnoses(context: Context, inputs: ReplayInputs, observed: ObservedRows) ->
         partition_last_at=inputs.newest.get(context.partition),
         newest_at=max(inputs.newest.values(), default=None),
     )
-    for episode in episodes_of(history):
+
+
+def diagnoses(context: Context, history: GroupHistory, episodes: Iterable[Episode]) -> Iterator[Row]:
+    """Yield the rows of `diagnosis` of a group, and its outline. `episodes`: those of its history."""
+    for episode in episodes:
         yield episode.row(context.group_id, context.partition)
     yield outline(history, context.group_id)
 

@@ -6,8 +6,9 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from kip848_records.kinds import STREAMS
+from kip848_records.replay.connect.tasks import WORKER_LEFT
 from kip848_records.replay.group.known_history import SEEN
-from kip848_records.replay.group.vocabulary import RECONCILED
+from kip848_records.replay.group.vocabulary import OPEN, RECONCILED
 from kip848_records.replay.rows import ROW_CLASSES
 
 if TYPE_CHECKING:
@@ -104,6 +105,43 @@ class ConfigBack(NamedTuple):
     place: tuple[int, int]
     before: int
     now: int
+
+
+class LeftBehind(NamedTuple):
+    """The connectors and tasks without a worker that one left behind: how many, and since when."""
+
+    units: int
+    released_at: int | None
+    released_offset: int
+
+
+class Workers:
+    """The URLs of the workers of a Connect cluster, by incarnation and member id.
+
+    `shared`: URLs, by incarnation, that two workers of one generation announced. `present`: member ids and URLs of the
+    last generation, whose incarnation and number are `generation`.
+    """
+
+    def __init__(self) -> None:
+        self.urls: dict[tuple[int, str], str] = {}
+        self.shared: set[tuple[int, str]] = set()
+        self.generation: tuple[int, int] = (-1, -1)
+        self.present: list[tuple[str, str]] = []
+
+    def add(self, row: Row) -> None:
+        """Remember a worker of a generation; generations come in their order."""
+        generation, url = (row.incarnation, row.generation), row.worker_url
+        if generation != self.generation:
+            self.generation, self.present = generation, []
+        if url is None:
+            return
+        if any(each == url for _, each in self.present):
+            self.shared.add((row.incarnation, url))
+        self.present.append((row.member_id, url))
+        key = row.incarnation, row.member_id
+        self.urls[key] = max(url, self.urls.pop(key, url))
+        if len(self.urls) > REMEMBERED:
+            del self.urls[next(iter(self.urls))]
 
 
 class ShareState(NamedTuple):
@@ -203,6 +241,11 @@ class ObservedRows:
         """The last generation, by incarnation and number, in which the data of a known assignor did not decode."""
         self.unsettled: list[Any] = []
         """The open states of members, at the end of the log."""
+        self.waiting: set[tuple[int, str]] = set()
+        """Incarnation and id of members that wait at the end of the log for what other members have."""
+        self.left_behind: dict[tuple[int, str], LeftBehind] = {}
+        """What workers of a Connect cluster left behind, by incarnation and member id."""
+        self.workers = Workers()
         self.gaps: dict[tuple[str, int, int], Gap] = {}
         """By the member that had the partitions or tasks, when it released them, and when they were without an owner
         no more, or the log ended."""
@@ -268,6 +311,7 @@ class ObservedRows:
             self._owned(Owned(row.member_id, 0, place, place, is_idle, place, place))
 
     def _worker(self, row: Row) -> None:
+        self.workers.add(row)
         place = row.incarnation, row.generation
         if row.error == 0 and row.config_offset is not None:
             before = self._config_offset
@@ -292,6 +336,10 @@ class ObservedRows:
             return
         settled = (row.from_at, row.to_at) if row.state == RECONCILED else (None, None)
         self._owned(Owned(row.member_id, row.from_offset, row.from_at, row.to_at, not row.owned_units, *settled))
+
+    def _lag(self, row: Row) -> None:
+        if row.status == OPEN and not row.superseded and row.blocked_by:
+            self.waiting.add((row.incarnation, row.member_id))
 
     def _owned(self, new: Owned) -> None:
         """Remember what a member has; what it had goes on if it begins where that ended."""
@@ -339,7 +387,14 @@ class ObservedRows:
 
     def _task(self, row: Row) -> None:
         self._gap(row)
-        if row.connector is not None and row.from_member is not None and row.acquired_at is not None:
+        if row.connector is None or row.from_member is None:
+            return
+        if row.status == OPEN and row.reason == WORKER_LEFT:
+            key, at, offset = (row.incarnation, row.from_member), row.released_at, row.released_offset
+            before = self.left_behind.get(key, LeftBehind(0, at, offset))
+            first = min((each for each in (at, before.released_at) if each is not None), default=None)
+            self.left_behind[key] = LeftBehind(before.units + 1, first, min(offset, before.released_offset))
+        if row.acquired_at is not None:
             self.task_moves.append((row.acquired_at, row.acquired_offset, row.connector, row.task, row.to_member))
 
     def _share_state(self, row: Row) -> None:
@@ -379,6 +434,7 @@ _METHODS: Final[Mapping[str, Callable[[ObservedRows, Row], None]]] = {
     "classic_member": ObservedRows._classic_member,  # noqa: SLF001
     "connect_assignment": ObservedRows._worker,  # noqa: SLF001
     "member_state_timeline": ObservedRows._member_state,  # noqa: SLF001
+    "rebalance_lag": ObservedRows._lag,  # noqa: SLF001
     "partition_handover": ObservedRows._gap,  # noqa: SLF001
     "task_handover": ObservedRows._task,  # noqa: SLF001
     "regex_resolution": ObservedRows._resolution,  # noqa: SLF001

@@ -97,6 +97,7 @@ def group_state(  # noqa: PLR0913, PLR0917 - the parts of a group
         is_read_to_end=context.is_read_to_end,
         moved_from=None if context.move is None else context.move.old,
         moved_at=None if context.move is None else context.move.at,
+        blocker=None,  # of all rows together
         history=state_history,
         **columns,
     )

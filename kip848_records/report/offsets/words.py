@@ -6,9 +6,9 @@ from collections import defaultdict
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from kip848_records.report.terminal import count_text, time_text
 from kip848_records.report.words import topic as log
-from kip848_records.text import ranges_text
+from kip848_records.text import count_text, ranges_text
+from kip848_records.times import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

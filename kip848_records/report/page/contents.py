@@ -11,24 +11,21 @@ from kip848_records.kinds import CLASSIC, CONSUMER, kind_of
 from kip848_records.queries.needs import lacking
 from kip848_records.queries.questions import questions
 from kip848_records.queries.texts import completed, read
-from kip848_records.queries.wording import member_state_text
-from kip848_records.report.advice import PATTERNS, WORKER_DELAY, no_evidence
-from kip848_records.report.blockers import GroupIncarnation, blocked_groups
+from kip848_records.replay.blocker.advice import PATTERNS, no_evidence
 from kip848_records.report.diagnosis import pattern_text
 from kip848_records.report.fleet import fleet
 from kip848_records.report.headline import SINCE, since_text
-from kip848_records.report.page.alike import SILENT
 from kip848_records.report.page.sections import SECTIONS, relations, sections_with_rows
 from kip848_records.report.readiness import upgrade_reasons, upgrade_text
 from kip848_records.report.units import CONNECTOR, units_text
 from kip848_records.text import ranges_text
+from kip848_records.wording import member_state_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from kip848_records.expectations.results import CaptureLimits, Verdict
     from kip848_records.queries.tables import Run, Tables
-    from kip848_records.report.blockers import Blocked
     from kip848_records.report.changes import Changes
     from kip848_records.report.fleet import Fleet
 
@@ -44,6 +41,18 @@ _SLOWEST: Final = 10
 _NOT_CONSUMED: Final = 10
 _BUCKETS: Final = 120
 _STEPS_S: Final = (1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86_400)
+
+_SHOWN_OF_BLOCKER: Final = (
+    *("pattern", "member_id", "client_id", "client_host", "who", "sentence", "next_step", "member_ids", "lost_units"),
+)
+_NO_BLOCKER: Final = dict.fromkeys((*_SHOWN_OF_BLOCKER, "state")) | {
+    "pattern": no_evidence().pattern,
+    "sentence": no_evidence().sentence,
+    "next_step": no_evidence().next,
+    "member_ids": [],
+    "lost_units": 0,
+}
+"""Of a stuck group without an ongoing rebalance in the log: its static members went away, for example."""
 
 Fields: TypeAlias = "dict[str, Any]"
 
@@ -159,21 +168,16 @@ def _groups(tables: Tables, cluster: str) -> list[Fields]:
         for name in ("member_id", "instance_id", "client_id", "client_host", "topics"):
             known[row[name] or ""] = None  # a dictionary keeps the order
     groups = _rows(tables, cluster, "groups", groups=GROUPS_LISTED)
-    blocked = blocked_groups(tables, cluster)
-    awaited: dict[GroupIncarnation, list[Fields]] = defaultdict(list)
+    awaited: dict[tuple[int, str, int], list[Fields]] = defaultdict(list)
     for row in _rows(tables, cluster, "awaited"):
-        awaited[GroupIncarnation(row["group_id"], row["partition"], row["incarnation"])].append(row)
+        awaited[row["partition"], row["group_id"], row["incarnation"]].append(row)
     for group in groups:
         group["kind"] = kind_of(group["group_type"], group.pop("protocol_type"))
         group["upgrade"] = _upgrade(group)
-        incarnation = GroupIncarnation(group["group_id"], group["partition"], group["incarnations"] - 1)
-        is_stuck = group["health"] == "stuck"
-        group["blocker"] = _blocker(blocked.get(incarnation), awaited[incarnation], group["kind"]) if is_stuck else None
-        group["blockers"] = (
-            [each["member_id"] for each in blocked[incarnation].blockers]
-            if is_stuck and incarnation in blocked and group["blocker"]["pattern"] != SILENT
-            else []
-        )
+        waited_for = awaited[group["partition"], group["group_id"], group["incarnations"] - 1]
+        group["blocker"] = _blocker(group, waited_for) if group["health"] == "stuck" else None
+        del group["blocked_ms"]
+        group["blockers"] = group["blocker"].pop("member_ids") if group["blocker"] else []
         group["words"] = " ".join(filter(None, words.get((group["partition"], group["group_id"]), ())))
     return groups
 
@@ -186,20 +190,16 @@ def _upgrade(group: Fields) -> list[str]:
     return [upgrade_text(upgradable, group["members"]), *upgrade_reasons(reason)]
 
 
-def _blocker(blocked: Blocked | None, awaited: Sequence[Fields], kind: str) -> Fields:
-    """Return the advice for a group, with its worst blocker and the partitions that this member still holds."""
-    advice = no_evidence() if blocked is None else blocked.advice
-    worst = None if blocked is None else blocked.worst
-    now = None if blocked is None or worst is None else blocked.members.get(worst["member_id"])
-    held = [] if worst is None else [row for row in awaited if row["owner"] == worst["member_id"]]
-    gone = blocked.gone if blocked is not None and advice.pattern == WORKER_DELAY else ()
-    over_time = None if advice.pattern in PATTERNS else pattern_text(advice.pattern)
-    return advice._asdict() | {
-        "client_id": None if worst is None else worst["client_id"],
-        "client_host": None if worst is None else worst["client_host"],
-        "doing": over_time if now is None else member_state_text(now.state, kind),
-        "state_ms": None if now is None else now.state_ms,
-        "lost": sum(worker.units for worker in gone),
+def _blocker(group: Fields, awaited: Sequence[Fields]) -> Fields:
+    """Return who blocks a group, with its state in words, and the partitions that it still holds."""
+    found: Fields = group["blocker"] or _NO_BLOCKER
+    pattern, state = found["pattern"], found["state"]
+    since, captured = group["blocked_ms"], group["captured_ms"]
+    held = [row for row in awaited if row["owner"] == found["member_id"]] if found["member_id"] else []
+    over_time = None if pattern in PATTERNS else pattern_text(pattern)
+    return {name: found[name] for name in _SHOWN_OF_BLOCKER} | {
+        "doing": over_time if state is None else member_state_text(state, group["kind"]),
+        "state_ms": None if state is None or since is None or captured is None else captured - since,
         "topics": tuple(row["topic"] for row in held),
         "holds": "; ".join(f"{row['topic']} {ranges_text(map(int, row['numbers'].split()))}" for row in held),
     }

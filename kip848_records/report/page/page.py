@@ -18,7 +18,6 @@ from kip848_records import __version__
 from kip848_records.expectations.results import NOT_APPLICABLE, PASS, UNKNOWN
 from kip848_records.kinds import KINDS
 from kip848_records.machine.paths import URI
-from kip848_records.queries.wording import HEALTH, LOSSES, causes_of, causes_text, member_states
 from kip848_records.report import words
 from kip848_records.report.fleet import headline, refusals, stopped_per_hour, verdict_lines
 from kip848_records.report.migration import COMPARISON_LIMIT
@@ -33,9 +32,10 @@ from kip848_records.report.page.phrases import (
 )
 from kip848_records.report.page.sections import SECTIONS
 from kip848_records.report.runbook import entries
-from kip848_records.report.terminal import CLOCK_WENT_BACK, count_text, names_text, span_text, time_text
 from kip848_records.tables.location import is_of_sources, is_schema, place_arguments, place_text
-from kip848_records.text import printable, ranges_text
+from kip848_records.text import CLOCK_WENT_BACK, count_text, names_text, printable, ranges_text, span_text
+from kip848_records.times import time_text
+from kip848_records.wording import HEALTH, LOSSES, causes_of, causes_text, member_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

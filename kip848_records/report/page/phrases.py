@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CONNECT, KINDS
-from kip848_records.report.advice import JOIN_LEAVE_STORM, NEXT_ROUND, NOT_READY, WAITING_FOR_ASSIGNMENT, WORKER_DELAY
+from kip848_records.replay.blocker.advice import (
+    JOIN_LEAVE_STORM,
+    NEXT_ROUND,
+    NOT_READY,
+    WAITING_FOR_ASSIGNMENT,
+    WORKER_DELAY,
+)
 from kip848_records.report.consumption import ahead_text
 from kip848_records.report.diagnosis import counted_text, pattern_text, subject_text
-from kip848_records.report.terminal import count_text, lasting_text, time_text
+from kip848_records.text import count_text, lasting_text
+from kip848_records.times import time_text
 
 if TYPE_CHECKING:
     from kip848_records.report.page.alike import Alike
@@ -38,7 +45,7 @@ def blocker_text(blocker: Fields, *, lasting: bool = True) -> str:
         over_time = blocker["doing"]
         return _WITHOUT_MEMBER.get(blocker["pattern"]) or (f"no member: {over_time}" if over_time else _UNKNOWN_MEMBER)
     if blocker["doing"] is None:
-        return f"{blocker['who']}, left {blocker['lost']:,} {KINDS[CONNECT].units}"
+        return f"{blocker['who']}, left {blocker['lost_units']:,} {KINDS[CONNECT].units}"
     lasts = lasting_text(blocker["state_ms"], is_minimum=True) if lasting else ""
     return f"{blocker['who']}, {blocker['doing']}{lasts}"
 

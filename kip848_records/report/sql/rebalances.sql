@@ -1,16 +1,6 @@
-SELECT rebalance.began_offset, unix_millis(began_at) AS began_ms, first_epoch, last_epoch, epochs, causes, outcome, duration_ms,
-    assigning_ms, not_ready_ms, rebalance.group_type, delay_ms, unix_millis(expected_at) AS expected_ms, members,
-    partitions_moved, blockers, blockers_count, duration_is_minimum, history, clock_skew,
-    coalesce(present.is_assigning, false) AS is_assigning,
-    coalesce(present.is_not_ready, false) AS is_not_ready, coalesce(gone.members_left, 0) AS members_left,
-    count(*) OVER () AS total
+SELECT began_offset, unix_millis(began_at) AS began_ms, first_epoch, last_epoch, causes, outcome, duration_ms, assigning_ms,
+    members, partitions_moved, duration_is_minimum, clock_skew, count(*) OVER () AS total
 FROM rebalance
-LEFT JOIN assigning_now AS present
-    ON present.partition = rebalance.partition AND present.group_id = rebalance.group_id
-    AND present.incarnation = rebalance.incarnation AND present.group_type = rebalance.group_type
-LEFT JOIN left_meanwhile AS gone
-    ON gone.partition = rebalance.partition AND gone.group_id = rebalance.group_id
-    AND gone.incarnation = rebalance.incarnation AND gone.began_offset = rebalance.began_offset
-WHERE rebalance.group_id = :group AND rebalance.partition = :partition AND rebalance.incarnation = :incarnation
-ORDER BY rebalance.began_offset DESC
+WHERE group_id = :group AND partition = :partition AND incarnation = :incarnation
+ORDER BY began_offset DESC
 LIMIT 20

@@ -10,7 +10,7 @@ import pytest
 from kip848_records.replay import diagnosis
 from kip848_records.replay.arrow_rows import to_batch
 from kip848_records.replay.diagnosis import observed, precedence
-from kip848_records.replay.diagnosis.diagnose import diagnoses
+from kip848_records.replay.diagnosis.diagnose import diagnoses, episodes_of, history_of
 from kip848_records.replay.diagnosis.episodes import Episode, Subject
 from kip848_records.replay.diagnosis.pattern import Pattern
 from kip848_records.replay.diagnosis.patterns import PATTERNS
@@ -122,7 +122,8 @@ def test_episodes_of_a_subject_are_numbered():
 
 def rows_of(rows, captured_at):
     context = SimpleNamespace(captured_at=captured_at, group_id="group", partition=3)
-    return list(diagnoses(context, ReplayInputs("kafka", captured_at, {}), rows))
+    history = history_of(context, ReplayInputs("kafka", captured_at, {}), rows)
+    return [] if history is None else list(diagnoses(context, history, episodes_of(history)))
 
 
 def test_the_rows_of_a_group_end_with_its_outline():

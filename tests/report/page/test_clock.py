@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.page.contents import contents
 from kip848_records.report.page.page import page
-from kip848_records.report.terminal import CLOCK_WENT_BACK
 from kip848_records.tables.registry import DEFAULT
-from kip848_records.text import duration_text
+from kip848_records.text import CLOCK_WENT_BACK, duration_text
 from tests import made_tables
 
 CAPTURED = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -50,7 +50,7 @@ const worstTrouble = (group) => group.health === "failing" ? [{ ...group, is_pre
 
 /** Say who blocks a stuck group, who and what waits for it, and what to do; `members` and `free` tasks once they are known. */
 function adviceOf(group, { members, free, diagnosis } = { members: [], free: [], diagnosis: [] }) {
-  const { sentence, next, pattern, member_id: blocker, holds } = group.blocker;
+  const { sentence, next_step: next, pattern, member_id: blocker, holds } = group.blocker;
   const isTold = diagnosis.some((row) => row.pattern === pattern && row.is_present);  // the diagnosis above says it
   const waiting = members.filter((row) => row.left_at_ms === null && (row.blocked_by ?? "").split(" ").includes(blocker));
   const named = (row) => [element("span", { class: "id" }, row.member_id), ` (${clientText(row)})`];

@@ -1,14 +1,13 @@
-"""The blocker of an open rebalance, and the operator's next step: from the rows of the tables alone.
+"""What holds an open rebalance up by its own rows, and the operator's next step.
 
-One place for all reports, so that the same trouble has the same words. Each pattern is an entry of ``docs/runbook.md``.
+Each pattern is an entry of ``docs/runbook.md``.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.kinds import CONNECT, KINDS, STREAMS
-from kip848_records.queries.wording import causes_text
 from kip848_records.replay.diagnosis.joined_again import again_step
 from kip848_records.replay.group.vocabulary import (
     AWAY_STATE,
@@ -19,13 +18,15 @@ from kip848_records.replay.group.vocabulary import (
     UNKNOWN,
     WAITING,
 )
-from kip848_records.report.terminal import count_text, lasting_text, time_text
-from kip848_records.text import duration_text, printable
+from kip848_records.text import client_text, count_text, duration_text, lasting_text, printable
+from kip848_records.times import time_text
+from kip848_records.wording import causes_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kip848_records.kinds import Kind
+    from kip848_records.replay.rows import Row
 
 SLOW_REVOCATION: Final = "slow_revocation"
 REVOKES_BEYOND_TIMEOUT: Final = "revokes_beyond_timeout"
@@ -66,6 +67,11 @@ _WORKERS_NAMED: Final = 3
 _LEADER: Final = "Look at the leader's log: it cannot read the config topic, or cannot complete a generation"
 
 
+def runbook_link(pattern: str) -> str:
+    """Return the entry of the runbook about a pattern."""
+    return f"{RUNBOOK}#{pattern}"
+
+
 class MemberNow(NamedTuple):
     """A member at capture: its open row of `member_state_timeline`, and its timeout from `membership`.
 
@@ -79,9 +85,47 @@ class MemberNow(NamedTuple):
     is_blocked: bool = False
 
 
-def member_now(row: Any) -> MemberNow:  # noqa: ANN401 - a row of any engine
-    """Return a member from a row of ``members_now.sql`` or ``open_blockers.sql``."""
-    return MemberNow(row.state, row.state_ms, row.rebalance_timeout_ms, bool(row.is_classic), row.is_blocked)
+class Gone(NamedTuple):
+    """A Connect worker that left connectors and tasks behind, `units`, which no worker runs.
+
+    `released_at`: when, in ms since 1970. `is_back`: a member with the same URL has come since.
+    """
+
+    worker: str
+    units: int
+    released_at: int | None = None
+    is_back: bool = False
+
+
+class Ongoing(NamedTuple):
+    """The open row of `rebalance`, with what the end of the log shows of its group.
+
+    `members_left`: how many members left, expired or were replaced during it.
+    """
+
+    group_type: str
+    began_at: int | None
+    duration_ms: int | None
+    assigning_ms: int | None
+    not_ready_ms: int | None
+    delay_ms: int | None
+    expected_at: int | None
+    epochs: int
+    causes: Sequence[str]
+    blockers: Sequence[Row] | None
+    is_assigning: bool = False
+    is_not_ready: bool = False
+    members_left: int = 0
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its group: only Connect clusters have delays."""
+        return KINDS[self.group_type if self.delay_ms is None else CONNECT]
+
+    @property
+    def known_to(self) -> int:
+        """Until when it was observed, in ms since 1970."""
+        return (self.began_at or 0) + (self.duration_ms or 0)
 
 
 class Advice(NamedTuple):
@@ -96,49 +140,37 @@ class Advice(NamedTuple):
     sentence: str
     next: str
 
-    @property
-    def link(self) -> str:
-        """The entry of the runbook."""
-        return f"{RUNBOOK}#{self.pattern}"
 
-
-def advise(
-    rebalance: Any,  # noqa: ANN401 - a row of any engine
-    members: Mapping[str, MemberNow],
-    gone: Sequence[Any] = (),
-) -> Advice:
+def advise(rebalance: Ongoing, members: Mapping[str, MemberNow], gone: Sequence[Gone] = ()) -> Advice:
     """Return what holds an open rebalance up, and what to do.
 
-    `rebalance`: a row of `rebalance` with ``group_type, began_ms, assigning_ms, not_ready_ms, delay_ms, expected_ms,
-    duration_ms, epochs, causes, blockers, members_left``; its blockers are dicts. ``is_assigning, is_not_ready``: its
-    state at the capture.
-    `members`: the group's members at capture by their ids; a blocker that is not among them has left.
-    `gone`: workers that left a Connect cluster, rows with ``worker, units, is_back``.
+    `members`: the group's members at capture by their ids; a blocker that is not among them has left. `gone`: workers
+    that left a Connect cluster.
     """
     current = current_blockers(rebalance.blockers or (), members)
     worst = current[0] if current else None
-    late_ms = worst["late_ms"] or 0 if worst else 0
+    late_ms = worst.late_ms or 0 if worst else 0
     duration_ms = rebalance.duration_ms or 0
     if (rebalance.epochs or 0) >= STORM_EPOCHS and late_ms < duration_ms / 2:
         return _storm(rebalance)
     if worst is not None and KINDS[rebalance.group_type].has_epochs:
-        return _of_member(worst, members[worst["member_id"]], KINDS[rebalance.group_type].units)
+        return _of_member(worst, members[worst.member_id], KINDS[rebalance.group_type].units)
     if rebalance.is_not_ready:
         return _not_ready(rebalance.not_ready_ms)
     if rebalance.is_assigning:
         return _assigning(rebalance.assigning_ms)
-    if rebalance.expected_ms is not None:
-        return _delayed(rebalance, gone)
+    if rebalance.expected_at is not None:
+        return _delayed(rebalance, rebalance.expected_at, gone)
     return no_evidence() if KINDS[rebalance.group_type].has_epochs else _next_round(rebalance, current)
 
 
-def _next_round(rebalance: Any, blockers: Sequence[dict[str, Any]]) -> Advice:  # noqa: ANN401
+def _next_round(rebalance: Ongoing, blockers: Sequence[Row]) -> Advice:
     """Return the advice for a classic group or a Connect cluster whose last generation needs another one.
 
     `blockers`: the members that should have asked for it, once no join phase can be under way.
     """
     if blockers:
-        return _did_not_ask(blockers, _kind(rebalance))
+        return _did_not_ask(blockers, rebalance.kind)
     sentence = "The last generation took partitions or tasks from their owners, and the next one has not assigned them"
     if DOWNGRADED in (rebalance.causes or ()):
         sentence = "The group became a classic one, and its members have not completed a generation since"
@@ -150,30 +182,28 @@ def _next_round(rebalance: Any, blockers: Sequence[dict[str, Any]]) -> Advice:  
     return Advice(NEXT_ROUND, None, None, sentence, then)
 
 
-def _did_not_ask(blockers: Sequence[dict[str, Any]], kind: Kind) -> Advice:
+def _did_not_ask(blockers: Sequence[Row], kind: Kind) -> Advice:
     """Return the advice about members that had to give something up, and then to ask for the next generation."""
     worst, others, units = blockers[0], len(blockers) - 1, kind.units
     who = _client(worst)
     more, was = (f" and {count_text(others, f'other {kind.member}')}", "were") if others else ("", "was")
     has, it, its_log = ("have", "them", "their logs") if others else ("has", "it", "its log")
     sentence = (
-        f"{who}{more} {was} to give up {units} and to join again, and {has} not{_so_far(worst['late_ms'])}, longer "
+        f"{who}{more} {was} to give up {units} and to join again, and {has} not{_so_far(worst.late_ms)}, longer "
         f"than any join phase lasts: these {units} have no {kind.owner}"
     )
     then = (
         f"Restart {it}, and the next generation gives these {units} to others. Look in {its_log} for what keeps {it} "
         "from joining again, such as a rebalance listener that hangs or throws, or a fault of the client library"
     )
-    return Advice(NEXT_ROUND, worst["member_id"], who, sentence, then)
+    return Advice(NEXT_ROUND, worst.member_id, who, sentence, then)
 
 
-def members_of(rebalance: Any, members: Mapping[str, MemberNow]) -> Mapping[str, MemberNow]:  # noqa: ANN401
+def members_of(rebalance: Ongoing, members: Mapping[str, MemberNow]) -> Mapping[str, MemberNow]:
     """Return the members at capture; of a classic group, which has no states of members, its blockers."""
     if KINDS[rebalance.group_type].has_epochs:
         return members
-    return {
-        each["member_id"]: MemberNow(each["last_state"], each["late_ms"]) for each in rebalance.blockers or () if each
-    }
+    return {each.member_id: MemberNow(each.last_state, each.late_ms) for each in rebalance.blockers or ()}
 
 
 def no_evidence() -> Advice:
@@ -182,26 +212,13 @@ def no_evidence() -> Advice:
     return Advice(NO_EVIDENCE, None, None, sentence, "Read a newer copy of the log")
 
 
-def current_blockers(blockers: Sequence[dict[str, Any]], members: Mapping[str, MemberNow]) -> list[dict[str, Any]]:
+def current_blockers(blockers: Sequence[Row], members: Mapping[str, MemberNow]) -> list[Row]:
     """Return those that block the group at capture, in their order: the worst first.
 
     These are present members that could take their next step, or for which other members wait; not those that only wait
     for others.
     """
-    return [
-        each
-        for each in blockers
-        if each and (each["late_now"] or each["waiting_now"]) and _is_open(members.get(each["member_id"]))
-    ]
-
-
-def client_text(client_id: str | None, client_host: str | None, instance_id: str | None = None) -> str:
-    """Return the name of a client for people: its id and host, and the instance id of a static member."""
-    host = (client_host or "").removeprefix("/")
-    named = " @ ".join(part for part in (client_id, host) if part)
-    if instance_id is not None:
-        named = f"{named} (instance {instance_id})" if named else f"instance {instance_id}"
-    return printable(named)
+    return [each for each in blockers if (each.late_now or each.waiting_now) and _is_open(members.get(each.member_id))]
 
 
 def _is_open(member: MemberNow | None) -> bool:
@@ -209,17 +226,17 @@ def _is_open(member: MemberNow | None) -> bool:
     return member is not None and member.state != RECONCILED
 
 
-def _of_member(blocker: dict[str, Any], now: MemberNow, units: str) -> Advice:
+def _of_member(blocker: Row, now: MemberNow, units: str) -> Advice:
     who = _client(blocker)
     pattern, doing, then = _doing(now, units)
-    count = blocker["waiting_now"] or 0
+    count = blocker.waiting_now or 0
     waiting = "" if not count else f"; {count_text(count, 'member')} {'waits' if count == 1 else 'wait'} for it"
-    return Advice(pattern, blocker["member_id"], who, f"{who} {doing}{waiting}", then)
+    return Advice(pattern, blocker.member_id, who, f"{who} {doing}{waiting}", then)
 
 
-def _client(blocker: Mapping[str, Any]) -> str:
-    who = client_text(blocker["client_id"], blocker["client_host"], blocker["instance_id"])
-    return who or f"member {printable(blocker['member_id'])}"
+def _client(blocker: Row) -> str:
+    who = client_text(blocker.client_id, blocker.client_host, blocker.instance_id)
+    return who or f"member {printable(blocker.member_id)}"
 
 
 def _doing(now: MemberNow, units: str) -> tuple[str, str, str]:
@@ -283,10 +300,10 @@ def _not_ready(not_ready_ms: int | None) -> Advice:
     return Advice(NOT_READY, None, None, sentence, then)
 
 
-def _delayed(rebalance: Any, gone: Sequence[Any]) -> Advice:  # noqa: ANN401
+def _delayed(rebalance: Ongoing, expected_at: int, gone: Sequence[Gone]) -> Advice:
     """Return the advice for a Connect cluster whose leader waits for workers that left, or waits no longer."""
-    until = time_text(rebalance.expected_ms)
-    is_over = _captured_ms(rebalance) > rebalance.expected_ms + TIMER_SLACK_MS
+    until = time_text(expected_at)
+    is_over = rebalance.known_to > expected_at + TIMER_SLACK_MS
     if not gone:
         return _delayed_without_loss(until, is_over=is_over)
     who = f"worker {printable(gone[0].worker)}" if len(gone) == 1 else count_text(len(gone), "worker")
@@ -309,7 +326,7 @@ def _delayed_without_loss(until: str, *, is_over: bool) -> Advice:
     return Advice(WORKER_DELAY, None, None, sentence, f"Wait until {until}: then the workers form another generation")
 
 
-def _back(gone: Sequence[Any]) -> str:
+def _back(gone: Sequence[Gone]) -> str:
     """Say which of the workers that left are back."""
     count = sum(each.is_back for each in gone)
     if not count:
@@ -319,7 +336,7 @@ def _back(gone: Sequence[Any]) -> str:
     return f"; {count_text(count, 'worker')} {'is' if count == 1 else 'are'} back"
 
 
-def _start_again(gone: Sequence[Any], until: str) -> str:
+def _start_again(gone: Sequence[Gone], until: str) -> str:
     missing = [printable(each.worker) for each in gone if not each.is_back]
     if not missing:
         return f"Wait until {until}: then the leader assigns the tasks"
@@ -328,15 +345,10 @@ def _start_again(gone: Sequence[Any], until: str) -> str:
     return f"Start {again}{more} again before {until}; otherwise the leader assigns the tasks to other workers"
 
 
-def _captured_ms(rebalance: Any) -> int:  # noqa: ANN401
-    """Return until when an open rebalance was observed."""
-    return (rebalance.began_ms or 0) + (rebalance.duration_ms or 0)
-
-
-def _storm(rebalance: Any) -> Advice:  # noqa: ANN401
-    causes = causes_text(rebalance.causes, _kind(rebalance).name)
+def _storm(rebalance: Ongoing) -> Advice:
+    kind, left = rebalance.kind, rebalance.members_left
+    causes = causes_text(rebalance.causes, kind.name)
     why = f" ({printable(causes)})" if causes else ""
-    kind, left = _kind(rebalance), rebalance.members_left
     steps = f"{rebalance.epochs:,} {kind.step}s"
     gone = f"{count_text(left, kind.member)} left meanwhile" if left else f"no {kind.member} left meanwhile"
     sentence = f"{steps} followed each other, and the group was not stable in between{why}; {gone}"
@@ -345,11 +357,6 @@ def _storm(rebalance: Any) -> Advice:  # noqa: ANN401
         why = "a crash loop, an autoscaler, or polls beyond max.poll.interval.ms"
         then = f"Find out why its {kind.member}s restart: {why}"
     return Advice(JOIN_LEAVE_STORM, None, None, sentence, then)
-
-
-def _kind(rebalance: Any) -> Kind:  # noqa: ANN401
-    """Return the kind of the group of a rebalance: only Connect clusters have delays."""
-    return KINDS[rebalance.group_type if rebalance.delay_ms is None else CONNECT]
 
 
 def _so_far(millis: int | None) -> str:

@@ -8,8 +8,8 @@ import pytest
 
 from kip848_records.kinds import CLASSIC, CONNECT, CONSUMER, KINDS, SHARE, STREAMS
 from kip848_records.queries.texts import completed
-from kip848_records.queries.wording import CAUSES, HEALTH, cause_text, causes_of, causes_text, member_states
 from kip848_records.specs.tables import REPLAYED
+from kip848_records.wording import CAUSES, HEALTH, cause_text, causes_of, causes_text, member_states
 
 _NAME = re.compile(r"\b[a-z]+_[a-z_]+\b")
 

@@ -2,31 +2,32 @@
 
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from kip848_records.expectations import EXPECTATIONS
+from kip848_records.replay.blocker.advice import PATTERNS, Gone, MemberNow, Ongoing, advise, members_of, runbook_link
 from kip848_records.replay.diagnosis.consumption import NOT_CONSUMED
 from kip848_records.replay.diagnosis.moved_groups import BEGAN_AGAIN
-from kip848_records.report.advice import PATTERNS, MemberNow, advise, client_text, members_of
+from kip848_records.replay.rows import Blocker
+from kip848_records.text import client_text
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent.parent.parent
 MINUTE, HOUR = 60_000, 3_600_000
-DELAYED = {"group_type": "classic", "delay_ms": 8_000, "expected_ms": 8_000, "duration_ms": 5}
+DELAYED = {"group_type": "classic", "delay_ms": 8_000, "expected_at": 8_000, "duration_ms": 5}
 
 
 def blocker(member="m1", **columns):
     row = {"member_id": member, "client_id": "stuck-app", "client_host": "/10.0.1.232", "instance_id": None}
     numbers = {"late_ms": 24 * MINUTE, "blocked_ms": 0, "held_up": 0, "revoke_ms": 0, "away_ms": 0}
-    return row | numbers | {"last_state": "behind", "late_now": True, "waiting_now": 0} | columns
+    return Blocker(**row | numbers | {"last_state": "behind", "late_now": True, "waiting_now": 0} | columns)
 
 
 def rebalance(*blockers, **columns):
     row = {"assigning_ms": 0, "duration_ms": 24 * MINUTE, "epochs": 1, "causes": ["member_joined"]}
     row |= {"is_assigning": False, "is_not_ready": False, "members_left": 0}
-    row |= {"group_type": "consumer", "not_ready_ms": None, "delay_ms": None, "expected_ms": None, "began_ms": 0}
-    return SimpleNamespace(**row | {"blockers": list(blockers)} | columns)
+    row |= {"group_type": "consumer", "not_ready_ms": None, "delay_ms": None, "expected_at": None, "began_at": 0}
+    return Ongoing(**row | {"blockers": list(blockers)} | columns)
 
 
 def test_a_slow_revocation_names_the_client_and_who_waits():
@@ -37,7 +38,7 @@ def test_a_slow_revocation_names_the_client_and_who_waits():
         "stuck-app @ 10.0.1.232 has been asked to give up partitions for ≥ 23 min 44 s; 9 members wait for it"
     )
     assert told.next.endswith("the broker fences it only after its rebalance timeout of 1 d")
-    assert told.link == "docs/runbook.md#slow_revocation"
+    assert runbook_link(told.pattern) == "docs/runbook.md#slow_revocation"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +106,7 @@ def test_members_that_did_not_ask_for_the_next_generation_are_named():
     )
     row = rebalance(
         *(blocker(each, late_ms=HOUR, last_state="revoking") for each in "ab"),
-        **DELAYED | {"delay_ms": 0, "expected_ms": None},
+        **DELAYED | {"delay_ms": 0, "expected_at": None},
     )
     told = advise(row, members_of(row, {}))
     assert told.sentence.startswith("stuck-app @ 10.0.1.232 and 1 other worker were to give up connectors and tasks")
@@ -113,7 +114,7 @@ def test_members_that_did_not_ask_for_the_next_generation_are_named():
 
 
 def worker(name, units, *, is_back=False):
-    return SimpleNamespace(worker=f"http://{name}/", units=units, is_back=is_back)
+    return Gone(f"http://{name}/", units, is_back=is_back)
 
 
 def test_workers_that_left_are_named_with_what_they_ran():

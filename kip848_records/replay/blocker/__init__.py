@@ -1,0 +1,1 @@
+"""Who blocks an ongoing rebalance at the end of the log, and what to do: the column `group_state.blocker`."""
