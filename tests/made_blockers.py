@@ -41,6 +41,7 @@ def _row(table: str, row: dict[str, Any]) -> Any:
 def _blocker(rows: Mapping[str, list[Any]], captured_at: datetime | int | None) -> dict[str, Any] | None:
     if all(row.outcome != "open" for row in rows["rebalance"]):
         return None
+    rows["connect_assignment"].sort(key=lambda row: (row.incarnation, row.generation))  # as the replay emits them
     observed = ObservedRows()
     for row in [*rows["group_state"], *(row for table in _READ for row in rows[table])]:
         observed.add(row)

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 
 from kip848_records.queries.needs import lacking
+from kip848_records.replay.blocker.advice import NO_EVIDENCE
 from kip848_records.report.sql import query
 
 if TYPE_CHECKING:
@@ -249,7 +250,7 @@ def _add_stuck(add: Any, tables: Tables, cluster: str, *, has_groups: bool) -> N
     dated = [row for row in rows if row.stuck_ms is not None and row.stuck_ms >= 0]  # a broker's clock may go back
     for row in dated:
         stuck[row.group_id] = max(row.stuck_ms / 1000, stuck.get(row.group_id, 0))
-    blockers = {row.group_id: row.blocker for row in dated}
+    blockers = {row.group_id: row.blocker for row in dated if row.blocker and row.blocker["pattern"] != NO_EVIDENCE}
     if has_groups:
         add("kip848_stuck_groups", (cluster,), len(rows))
         add("kip848_stuck_groups_of_unknown_age", (cluster,), len(rows) - len(dated))

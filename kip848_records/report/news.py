@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.expectations.results import ERROR, WARN
+from kip848_records.replay.blocker.advice import NO_EVIDENCE
 from kip848_records.report.diagnosis import pattern_text, subject_text
 from kip848_records.report.words import limits_text
 from kip848_records.tables.location import place_arguments
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _SHOWN: Final = 10
 _BLOCKED: Final = """
-SELECT group_id, blocker.sentence AS sentence FROM group_state WHERE blocker.pattern IS NOT NULL ORDER BY group_id
+SELECT group_id, blocker.sentence AS sentence FROM group_state WHERE blocker.pattern <> :unknown ORDER BY group_id
 """
 _SEVERITY: Final = {ERROR: "error", WARN: "warning"}
 
@@ -107,7 +108,7 @@ def _troubles(what: str, troubles: Sequence[Trouble]) -> Iterator[str]:
 
 def _blockers(tables: Tables, cluster: str, groups: set[str]) -> Iterator[str]:
     """Yield who blocks each of some groups, as all reports say it."""
-    for row in tables.rows(_BLOCKED, cluster) if groups else ():
+    for row in tables.rows(_BLOCKED, cluster, unknown=NO_EVIDENCE) if groups else ():
         if row.group_id in groups:
             yield f"  {printable(row.group_id)}: {row.sentence}"
 

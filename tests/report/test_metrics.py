@@ -60,7 +60,7 @@ def test_ages_and_durations_are_in_seconds(tmp_path):
         "kip848_stuck_groups_of_unknown_age": 0,
         "kip848_stuck_group_seconds g": 10_800,
         "kip848_stuck_group_seconds h": 1_800,
-        "kip848_stuck_group_blocker h storm ": 1,
+        "kip848_stuck_group_blocker  h storm": 1,
         "kip848_trouble_seconds h storm error": 5_400,
         "kip848_troubles_of_unknown_age error": 0,
         "kip848_troubles_of_unknown_age warning": 0,

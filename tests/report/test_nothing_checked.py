@@ -188,7 +188,8 @@ OF_GROUPS = {
     *("kip848_groups", "kip848_stuck_groups", "kip848_stuck_groups_of_unknown_age", "kip848_groups_by_health"),
     "kip848_troubles_of_unknown_age",
 }
-OF_A_STUCK_GROUP, OF_A_FAILING_GROUP = {"kip848_stuck_group_seconds"}, {"kip848_trouble_seconds"}
+OF_A_STUCK_GROUP = {"kip848_stuck_group_seconds", "kip848_stuck_group_blocker"}
+OF_A_FAILING_GROUP = {"kip848_trouble_seconds"}
 OF_A_TIME = {"kip848_audit_captured_timestamp_seconds"}
 OF_TWO_RUNS = {"kip848_newly_overdue_groups", "kip848_overdue_groups_unknown_before", "kip848_recovered_groups"}
 OF_COMMITS = {"kip848_open_transactions", "kip848_open_transactions_of_unknown_age"}
