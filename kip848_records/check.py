@@ -24,7 +24,7 @@ from kip848_records.expectations.results import (
     Result,
     Verdict,
 )
-from kip848_records.expectations.sql import ADVICE, DETAIL, NAMES_BLOCKER, query
+from kip848_records.expectations.sql import ADVICE, DETAIL, LASTS, NAMES_BLOCKER, query
 from kip848_records.kinds import kind_of
 from kip848_records.queries.needs import lacking
 from kip848_records.queries.texts import completed
@@ -272,6 +272,14 @@ def _counts(rows: Sequence[Any]) -> Counts:
     return Counts(total[PASS], errors, total[VIOLATION] - errors, total[UNKNOWN])
 
 
+def _age(row: Any) -> int | None:  # noqa: ANN401 - as below
+    """Return for how long a finding lasts; None too if a broker's clock went back."""
+    lasts_ms = getattr(row, LASTS, None)
+    return None if lasts_ms is None or lasts_ms < 0 else round(lasts_ms)
+
+
 def _finding(cluster: str, row: Any, groups: BlockedGroups) -> Finding:  # noqa: ANN401 - a row of any query
-    finding = Finding(cluster, **{name: getattr(row, name) for name in DETAIL}, advice=getattr(row, ADVICE, None))
+    finding = Finding(
+        cluster, **{name: getattr(row, name) for name in DETAIL}, advice=getattr(row, ADVICE, None), age_ms=_age(row)
+    )
     return groups.complete(finding, names_blocker=bool(getattr(row, NAMES_BLOCKER, False)))

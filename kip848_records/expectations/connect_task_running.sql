@@ -20,6 +20,7 @@ SELECT
     ) AS verdict,
     CAST(NULL AS string) AS severity,
     group_id, epoch AS group_epoch, from_member AS member_id, partition, CAST(NULL AS bigint) AS offset,
+    lasted AS lasts_ms,
     concat(
         'expected ', text(connector), CASE WHEN task = -1 THEN '' ELSE concat(' task ', text(task)) END,
         ' to run again within ', max_seconds_text, ', ',

@@ -16,7 +16,7 @@ SELECT
         state <> 'unknown' AND (coalesce(is_behind AND is_late, false) OR NOT is_behind OR history <> 'censored')
     ) AS verdict,
     CAST(NULL AS string) AS severity,
-    group_id, group_epoch, CAST(NULL AS string) AS member_id, partition, aged.offset, is_behind AS names_blocker,
+    group_id, group_epoch, CAST(NULL AS string) AS member_id, partition, aged.offset, is_behind AS names_blocker, age AS lasts_ms,
     CASE WHEN state = 'unknown'
         THEN concat('expected Stable within ', max_seconds_text, ', the log does not show it')
         ELSE concat('expected Stable within ', max_seconds_text, ', ', text(seen), ' for ', at_least(age))
@@ -26,8 +26,8 @@ FROM (
         group_state.*, limits.max_seconds_text,
         CASE WHEN is_hidden THEN 'rebalancing' ELSE group_state.state END AS seen,
         coalesce(limited_by = 'group_stable', false) AS is_behind,
-        lasted_ms(CASE WHEN is_stuck THEN limited_since ELSE since END, captured_at) AS age,
-        lasted_ms(limited_since, captured_at) > limits.max_seconds * 1000 AS is_late
+        CASE WHEN NOT is_stuck THEN lasted_ms(since, captured_at) WHEN limited_ms >= 0 THEN limited_ms END AS age,
+        CASE WHEN limited_ms >= 0 THEN limited_ms END > limits.max_seconds * 1000 AS is_late
     FROM group_state
     JOIN limits ON limits.group_id = group_state.group_id
     JOIN stuck_now ON stuck_now.partition = group_state.partition AND stuck_now.group_id = group_state.group_id

@@ -17,7 +17,7 @@ SELECT
     CASE WHEN status = 'open' THEN verdict(is_late, true) ELSE verdict(true, status = 'unnamed' AND is_late) END AS verdict,
     CAST(NULL AS string) AS severity,
     known_group AS group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition,
-    opened.first_offset AS offset,
+    opened.first_offset AS offset, age_ms AS lasts_ms,
     concat(
         'expected a marker within ', max_timeout_text, ' and ', grace_text, ' of grace, ',
         CASE
@@ -40,7 +40,7 @@ FROM (
 ) AS opened
 UNION ALL
 SELECT
-    verdict(false, every.first_lost_offset IS NULL), NULL, NULL, NULL, NULL, every.partition, every.first_lost_offset,
+    verdict(false, every.first_lost_offset IS NULL), NULL, NULL, NULL, NULL, every.partition, every.first_lost_offset, NULL,
     'none is seen, but records were lost'
 FROM partition_history AS every
 WHERE every.is_base AND coalesce(every.last_offset >= every.first_offset, true)

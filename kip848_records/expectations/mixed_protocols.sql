@@ -76,6 +76,7 @@ SELECT
     verdict(is_long, is_complete OR (is_long AND NOT has_losses)) AS verdict,
     CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, member_id, partition, place AS offset,
+    lasted AS lasts_ms,
     concat(
         'expected one protocol after ', max_seconds_text, ', ',
         CASE WHEN to_at IS NULL THEN 'has had' ELSE 'had' END, ' both for ', span(lasted), ' (',

@@ -19,6 +19,7 @@ SELECT
     CASE WHEN outcome = 'open' THEN 'warn' END AS severity,
     group_id, first_epoch AS group_epoch, CAST(NULL AS string) AS member_id, partition, began_offset AS offset,
     coalesce(outcome = 'open', false) AS names_blocker,
+    CASE WHEN NOT clock_skew OR outcome = 'open' THEN lasted END AS lasts_ms,
     concat(
         'expected to converge within ', max_seconds_text, ', ',
         CASE WHEN outcome = 'open'

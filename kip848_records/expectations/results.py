@@ -57,6 +57,7 @@ class Finding:
     escaped: they may contain any character. `advice`: the part of the message that says what to do; None if none does.
     `kind`: that of the group, an entry of `kinds.KINDS`; None if it does not apply, or the group was deleted.
     `blocker`: who blocks the ongoing rebalance, of findings about it; None of others.
+    `age_ms`: for how long it lasts at the capture, or lasted, in ms; None: not known, or it has no duration.
     """
 
     cluster: str
@@ -70,6 +71,7 @@ class Finding:
     advice: str | None = None
     kind: str | None = None
     blocker: PresentBlocker | None = None
+    age_ms: int | None = None
 
     def columns(self) -> dict[str, object]:
         """Return the columns for programs: without the advice, which the message has, and the kind."""

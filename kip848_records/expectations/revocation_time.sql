@@ -15,6 +15,7 @@ SELECT
     verdict(is_late, state = 'revoking' AND (is_complete OR (is_late AND NOT has_losses))) AS verdict,
     CAST(NULL AS string) AS severity,
     group_id, member_epoch AS group_epoch, member_id, partition, from_offset AS offset,
+    lasted AS lasts_ms,
     concat(
         'expected to revoke partitions within its rebalance timeout of ',
         CASE WHEN rebalance_timeout_ms >= 0 THEN duration(rebalance_timeout_ms) ELSE '?' END, ', ',

@@ -13,6 +13,7 @@ SELECT
     verdict(owners = 0 AND is_late, owners > 0 OR is_late OR history = 'right_censored') AS verdict,
     CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition, from_offset AS offset,
+    lasted AS lasts_ms,
     concat(
         'expected ', text(topic), ' ', text(number), ' to have a member within ', max_seconds_text, ', has had none for ',
         at_least(lasted)

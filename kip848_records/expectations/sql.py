@@ -10,6 +10,8 @@ A text may use the tables, and:
   `kip848 check` names the member that blocks it, and adds the sentence that all reports have about it.
 - the column ``advice_in_message`` of its answer: the part of the message that says what to do. Reports for people
   say it once for several findings of one cause.
+- the column ``lasts_ms`` of its answer: for how long what it finds lasts at the capture, or lasted, in ms. Programs get
+  it beside the message, which says it in words.
 - the parameters ``:captured_at`` and ``:dialect`` of the run, and ``:now``. The age of what is open is not measured to
   that time, but to that of its partition: ``group_state.captured_at``, or ``captures.captured_at``.
 """
@@ -34,6 +36,7 @@ PLACE: Final = ("group_id", "group_epoch", "member_id", "partition", "offset")
 DETAIL: Final = (*PLACE, "severity", "message")
 NAMES_BLOCKER: Final = "names_blocker"
 ADVICE: Final = "advice_in_message"
+LASTS: Final = "lasts_ms"
 
 _EVALUATED: Final = "expectations/templates/evaluated.sql"
 _LIMITS: Final = "expectations/templates/limits.sql"
@@ -62,7 +65,7 @@ def query(
     own = {_SILENCE: read(_SILENCE_OF_LIMITS)} if _SILENCE_LIMIT in expectation.limits else {}
     shared = relations_of(text, own)
     limits, parameters = _limits(expectation, setting, [text, *shared.values()])
-    more = tuple(name for name in (NAMES_BLOCKER, ADVICE) if name in words(text))
+    more = tuple(name for name in (NAMES_BLOCKER, ADVICE, LASTS) if name in words(text))
     relations = {"limits": limits, **shared, "evaluated_": text}
     detail = (*DETAIL, *more)
     ids = [literal(group_id) for group_id in without_groups if group_id is not None]

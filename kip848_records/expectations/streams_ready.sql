@@ -17,6 +17,7 @@ SELECT
     ) AS verdict,
     CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition, from_offset AS offset,
+    lasted AS lasts_ms,
     concat(
         'expected the topology to be validated within ', max_seconds_text, ', ',
         CASE WHEN state = 'unknown' THEN 'the log does not show it'

@@ -15,6 +15,7 @@ SELECT
     ) AS verdict,
     CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, member_id, partition, joined_offset AS offset,
+    lag_ms AS lasts_ms,
     concat(
         'expected the topology of the group within ', max_seconds_text, ', ',
         CASE WHEN lag_ms IS NULL THEN 'the log does not show it'

@@ -96,7 +96,7 @@ def changes_since_last_run(tables: Tables, cluster: str, settings: Mapping[str, 
     groups: dict[str, list[Changed]] = defaultdict(list)
     for row in rows:
         if row.group_id is not None and (change := _change(row, settings)) is not None:
-            groups[change].append(Changed(row.group_id, None if change in _OVER else _limited_ms(row)))
+            groups[change].append(Changed(row.group_id, None if change in _OVER else row.limited_ms))
     troubles = _troubles(tables, cluster, settings)
     return Changes(
         is_first=rows[0].is_first,
@@ -129,15 +129,15 @@ def _troubles(tables: Tables, cluster: str, settings: Mapping[str, Setting]) -> 
 def _change(row: Row, settings: Mapping[str, Setting]) -> str | None:
     """Return what changed about a group, a row of `since_last_run.sql`: the name of a field of `Changes`.
 
-    The two captures are those of the group's partition: `earlier_ms` and `captured_ms`, in ms since 1970.
+    `earlier_ms`: when its partition was captured before, in ms since 1970.
     """
-    before_ms = _span(row.limited_since_before_ms, row.earlier_ms)
+    before_ms = row.limited_before_ms
     was_overdue = is_overdue(row.group_id, row.limited_by_before, before_ms, settings)
-    if row.limited_by is not None and _limited_ms(row) is None:
+    if row.limited_by is not None and row.limited_ms is None:
         was_undated = row.limited_by_before is not None and before_ms is None and not row.is_released
         is_off = settings[row.limited_by].of_group(row.group_id).severity == OFF
         return None if was_undated or is_off else "undated"
-    if not is_overdue(row.group_id, row.limited_by, _limited_ms(row), settings):
+    if not is_overdue(row.group_id, row.limited_by, row.limited_ms, settings):
         # If no expectation limits the state, the log may not show whether the group left the one before.
         is_in_other_state = row.limited_by not in {None, row.limited_by_before}
         if was_overdue:
@@ -148,18 +148,10 @@ def _change(row: Row, settings: Mapping[str, Setting]) -> str | None:
     return None if was_overdue and not row.is_released else "newly_overdue"
 
 
-def _limited_ms(row: Row) -> int | None:
-    return _span(row.limited_since_ms, row.captured_ms)
-
-
-def _span(since_ms: int | None, at_ms: int | None) -> int | None:
-    return None if since_ms is None or at_ms is None else at_ms - since_ms
-
-
 def is_overdue(group_id: str, expectation: str | None, limited_ms: int | None, settings: Mapping[str, Setting]) -> bool:
     """Return whether a group has been in its state for longer than the expectation allows that limits this state.
 
-    `expectation`, `limited_ms`: ``limited_by`` of `stuck_now`, and the ms since ``limited_since``. False if one is
+    `expectation`, `limited_ms`: ``limited_by`` of `stuck_now`, and its ``limited_ms``. False if one is
     None: the expectation finds no violation then, either.
     """
     if expectation is None or limited_ms is None:

@@ -116,7 +116,7 @@ def _state(group: GroupHistory, now: Row) -> str:
     """Return the state of a group, and since when; for a classic group, which generation was completed."""
     if now.state == UNKNOWN:
         return f"{now.state}{_since(group, now)}"
-    began, lasted = _time_and_age(group, now.stuck_since_ms, now.stuck_history, now)
+    began, lasted = _stuck_since(now)
     lasts = lasting_text(lasted, is_minimum=True)
     rebalance = f"a rebalance is ongoing{f' {began}' if began else ''}{f',{lasts}' if lasts else ''}"
     if now.generation is None:
@@ -137,14 +137,19 @@ def _since(group: GroupHistory, now: Row) -> str:
         return f", {HEALTH['away']}{_at_least(since)}"
     if not now.is_stuck:
         return _lasting(since)
-    return f", stuck{_at_least(_time_and_age(group, now.stuck_since_ms, now.stuck_history, now))}, ongoing at capture"
+    return f", stuck{_at_least(_stuck_since(now))}, ongoing at capture"
 
 
 def _time_and_age(group: GroupHistory, since_ms: int | None, history: str | None, now: Row) -> tuple[str, int | None]:
-    if since_ms is None:
-        return "", None
-    since = f"since {time_text(since_ms)}{' or before' if history == CENSORED else ''}"
-    return since, group.ago(since_ms, now.partition)
+    return _since_text(since_ms, history), group.ago(since_ms, now.partition)
+
+
+def _stuck_since(now: Row) -> tuple[str, int | None]:
+    return _since_text(now.stuck_since_ms, now.stuck_history), now.stuck_ms
+
+
+def _since_text(since_ms: int | None, history: str | None) -> str:
+    return "" if since_ms is None else f"since {time_text(since_ms)}{' or before' if history == CENSORED else ''}"
 
 
 def _lasting(since: tuple[str, int | None]) -> str:

@@ -74,6 +74,7 @@ def test_what_is_said_of_an_expectation():
         "severity": "error",
         "message": STUCK,
         "blocker": None,
+        "age_ms": None,
     }
     assert violations[1]["member_id"] is None
     assert [one["message"] for one in warned["unknown"]] == ["log begins later"]

@@ -164,7 +164,7 @@ def _stuck(cluster: Alike) -> Fields:
     return oldest | {
         "names": [group["group_id"] for group in cluster.groups[:_NAMES_SHOWN]],
         "groups": len(cluster.groups),
-        "for": _since(oldest, "since_ms"),
+        "for": oldest["stuck_ms"],
         "blocked_by": _blocked_by(oldest) if is_one else alike_text(cluster),
         "waiting": sum(group["waiting"] for group in cluster.groups),
     }
@@ -179,13 +179,7 @@ def _blocked_by(group: Fields, *, lasting: bool = True) -> str:
 
 def _failing(group: Fields) -> Fields:
     """Return a row of the table of groups that fail over time."""
-    return group | {"trouble": failing_text(group), "for": _since(group, "first_ms")}
-
-
-def _since(group: Fields, field: str) -> int | None:
-    """Return the ms from a time of a group to the capture; None if one of them is unknown."""
-    captured, since = group["captured_ms"], group[field]
-    return None if captured is None or since is None else captured - since
+    return group | {"trouble": failing_text(group), "for": group["failing_ms"]}
 
 
 def _silent(row: Fields) -> Fields:

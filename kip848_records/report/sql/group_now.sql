@@ -1,7 +1,7 @@
 SELECT states.partition, group_type, protocol_type, state, unix_millis(since) AS since_ms, group_epoch, assignment_epoch,
     states.generation, topology_epoch, validated_topology_epoch, members, converged_members, waits_for_away_only, history,
     unix_millis(generations.completed_at) AS completed_ms, stuck.is_stuck, stuck.is_hidden,
-    unix_millis(stuck.stuck_since) AS stuck_since_ms, stuck.stuck_history, health.health, states.incarnation,
+    unix_millis(stuck.stuck_since) AS stuck_since_ms, stuck.stuck_ms, stuck.stuck_history, health.health, states.incarnation,
     states.moved_from, unix_millis(states.moved_at) AS moved_ms, states.blocker
 FROM group_state AS states
 JOIN stuck_now AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id

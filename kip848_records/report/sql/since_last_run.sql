@@ -57,8 +57,7 @@ born AS (
     GROUP BY group_id, partition
 ),
 compared AS (
-    SELECT now.group_id, earlier.captured_at AS earlier_at, now.captured_at,
-        now.limited_by, now.limited_since,
+    SELECT now.group_id, earlier.captured_at AS earlier_at, now.limited_by, now.limited_since, now.limited_ms,
         now.is_hidden OR before.state <> 'unknown' OR (born.is_new AND born.history IN ('observed', 'right_censored'))
             AS is_known_before,
         coalesce(limited_by(before.state), CASE WHEN hidden.group_id IS NOT NULL THEN 'group_stable' END)
@@ -68,7 +67,8 @@ compared AS (
         END AS limited_since_before,
         now.is_stable OR released.group_id IS NOT NULL OR coalesce(hidden.has_ended, false) AS is_released
     FROM (
-        SELECT states.group_id, states.partition, states.captured_at, stuck.is_hidden, stuck.limited_by, stuck.limited_since,
+        SELECT states.group_id, states.partition, stuck.is_hidden, stuck.limited_by, stuck.limited_since,
+            stuck.limited_ms,
             NOT stuck.is_hidden AND NOT is_rebalancing(states.state) AND states.state <> 'unknown' AS is_stable
         FROM group_state AS states
         JOIN stuck_now AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id
@@ -83,11 +83,10 @@ compared AS (
     LEFT JOIN born ON born.group_id = now.group_id AND born.partition = now.partition
 )
 SELECT run_before.captured_at IS NULL AS is_first, found.group_id, unix_millis(found.earlier_at) AS earlier_ms,
-    unix_millis(found.captured_at) AS captured_ms,
-    found.limited_by, unix_millis(found.limited_since) AS limited_since_ms, coalesce(found.is_known_before, false) AS is_known_before,
-    found.limited_by_before, unix_millis(found.limited_since_before) AS limited_since_before_ms, found.is_released
+    found.limited_by, found.limited_ms, coalesce(found.is_known_before, false) AS is_known_before,
+    found.limited_by_before, ms_between(found.limited_since_before, found.earlier_at) AS limited_before_ms, found.is_released
 FROM run_before
 LEFT JOIN (
     SELECT * FROM compared WHERE limited_by IS NOT NULL OR limited_by_before IS NOT NULL
 ) AS found ON true
-ORDER BY limited_since_ms, found.group_id, found.limited_since_before
+ORDER BY found.limited_since, found.group_id, found.limited_since_before

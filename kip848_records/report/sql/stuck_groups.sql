@@ -1,8 +1,7 @@
 SELECT states.group_id, states.partition, states.incarnation, states.state,
     unix_millis(stuck.stuck_since) AS since_ms, stuck.stuck_history AS history, states.members,
-    states.converged_members, unix_millis(states.captured_at) - unix_millis(stuck.stuck_since) AS stuck_ms,
-    coalesce(waits.waiting, 0) AS waiting, states.blocker, stuck.limited_by,
-    unix_millis(states.captured_at) - unix_millis(stuck.limited_since) AS limited_ms
+    states.converged_members, stuck.stuck_ms,
+    coalesce(waits.waiting, 0) AS waiting, states.blocker, stuck.limited_by, stuck.limited_ms
 FROM group_state AS states
 JOIN stuck_now AS stuck ON stuck.partition = states.partition AND stuck.group_id = states.group_id
 LEFT JOIN waiting_now AS waits

@@ -33,7 +33,7 @@ idle AS (
   GROUP BY partition, group_id
 ),
 states AS (
-  SELECT group_state.*, stuck.health, stuck.stuck_since, stuck.stuck_history
+  SELECT group_state.*, stuck.health, stuck.stuck_since, stuck.stuck_ms, stuck.stuck_history
   FROM group_state
   JOIN stuck_now AS stuck ON group_state.partition = stuck.partition AND group_state.group_id = stuck.group_id
 )
@@ -43,7 +43,7 @@ SELECT every.partition, every.group_id, every.incarnations, every.group_type, pr
   failing.subject, failing.sentence, failing.next_step,
   unix_millis(CASE WHEN states.health = 'stuck' THEN states.stuck_since ELSE states.since END) AS since_ms,
   CASE WHEN states.health = 'stuck' THEN states.stuck_history ELSE states.history END AS history,
-  unix_millis(states.since) AS state_since_ms, unix_millis(protocols.completed_at) AS completed_ms,
+  states.stuck_ms, failing.failing_ms, unix_millis(states.since) AS state_since_ms, unix_millis(protocols.completed_at) AS completed_ms,
   states.offset AS at_offset, states.group_epoch, states.assignment_epoch,
   unix_millis(captures.captured_at) AS captured_ms,
   states.generation, states.topology_epoch, states.validated_topology_epoch, states.members, states.converged_members,

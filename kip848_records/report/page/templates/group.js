@@ -77,7 +77,7 @@ function generationText(group) {
 function presentText(group) {
   const { title, member } = kindOf(group);
   if (group.state === "deleted") return `${titled(title)}. The group was deleted.`;
-  const said = [`${titled(title)}: ${isStuck(group) ? `stuck for ${atLeastText(lasted(group))}, since ${timeText(group.since_ms)}` : data.health[group.health]}`,
+  const said = [`${titled(title)}: ${isStuck(group) ? `stuck for ${atLeastText(group.stuck_ms)}, since ${timeText(group.since_ms)}` : data.health[group.health]}`,
     !kindOf(group).has_epochs && group.generation !== null ? generationText(group) : `state ${group.state}${isStuck(group) && !kindOf(group).hides_rebalances ? "" : ` since ${timeText(group.state_since_ms)}`}`];
   if (group.members !== null) said.push(group.converged_members === null ? counted(group.members, member) : `${group.converged_members} of ${counted(group.members, member)} converged`);
   if (group.assignment_epoch !== null) said.push(`group epoch ${group.group_epoch}, assignment epoch ${group.assignment_epoch}`);

@@ -4,8 +4,6 @@ const FIRST = 20;
 const FIRST_NARROW = 6;
 const PRINTED = 50;
 const isStuck = (group) => group.health === "stuck";
-const lasted = (group) => group.since_ms === null || group.captured_ms === null ? null : group.captured_ms - group.since_ms;
-const stuckFor = (group) => isStuck(group) ? lasted(group) : null;
 
 const GROUP_COLUMNS = [
   { title: "Group", isHead: true, kind: "id", key: (group) => group.group_id,
@@ -13,7 +11,7 @@ const GROUP_COLUMNS = [
       kindOf(group).label && element("small", { class: "kind" }, kindOf(group).label)) },
   { title: "Status", key: (group) => group.health, cell: (group) => element("span", { class: `state ${group.health}`, title: group.state }, data.health[group.health]) },
   { title: "Trouble", kind: "text", key: (group) => group.trouble, cell: (group) => group.trouble ?? "" },
-  { title: "Stuck for", kind: "number", key: stuckFor, span: stuckFor, isMinimum: () => true },
+  { title: "Stuck for", kind: "number", key: (group) => group.stuck_ms, span: (group) => group.stuck_ms, isMinimum: () => true },
   { title: "Since (UTC)", kind: "time minor", key: (group) => isStuck(group) ? group.since_ms : null, cell: (group) => isStuck(group) ? clockText(group.since_ms) : "" },
   { title: "Waiting", kind: "number", key: (group) => group.waiting, cell: (group) => group.waiting ? number(group.waiting) : "" },
   { title: "Members", kind: "number minor", key: (group) => group.members, cell: (group) => group.members === null ? "" : number(group.members) },
