@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.report.sections import Section
 from kip848_records.report.sql import query
-from kip848_records.report.terminal import count_text, names_text, span_text, time_text
+from kip848_records.text import count_text, names_text, span_text
+from kip848_records.times import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
