@@ -26,10 +26,10 @@ from kip848_records.expectations.results import (
 )
 from kip848_records.expectations.sql import ADVICE, DETAIL, LASTS, NAMES_BLOCKER, query
 from kip848_records.kinds import kind_of
+from kip848_records.queries.changed_limits import changed_limits
 from kip848_records.queries.needs import lacking
 from kip848_records.queries.texts import completed
 from kip848_records.replay.diagnosis.limits import ENABLED, limits_of
-from kip848_records.report.changed_limits import changed_limits
 from kip848_records.tables.errors import NoGroupError
 from kip848_records.tables.location import groups_command, place_text
 from kip848_records.text import count_text

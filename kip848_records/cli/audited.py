@@ -229,7 +229,7 @@ def note_other_limits(arguments: Namespace, tables: Tables, cluster: str | None)
     if arguments.config is None:
         return
     from kip848_records.config import load_limits
-    from kip848_records.report.changed_limits import changed_limits
+    from kip848_records.queries.changed_limits import changed_limits
 
     given = load_limits(arguments.config)
     if given and any(changed_limits(tables, run.cluster) != given for run in tables.chosen_runs(cluster)):

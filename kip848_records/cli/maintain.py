@@ -92,7 +92,7 @@ def _days(text: str) -> timedelta:
 
 def _explained(plans: list[Retention], keep: timedelta) -> Iterator[RenderableType]:
     from kip848_records.pipeline.maintain import DAYS_OF_FILES
-    from kip848_records.report.terminal import text_table
+    from kip848_records.report.terminal import fitted_table
 
     for each in plans:
         name = printable(each.cluster)
@@ -104,5 +104,5 @@ def _explained(plans: list[Retention], keep: timedelta) -> Iterator[RenderableTy
             ended = "was archived" if each.is_archived else "ended"
             yield Text(f"Cluster {name}: history that {ended} before {utc_text(utc(each.since_ms))} is removed")
             rows = [(table, f"{count:,}") for table, count in each.rows.items()]
-            yield text_table("table", "rows", rows=rows, right=("rows",))
+            yield from fitted_table("table", "rows", rows=rows, right=("rows",), width=None, is_ruled=True)
     yield Text(f"In all tables: small files are merged; files unused for {DAYS_OF_FILES} days are deleted")

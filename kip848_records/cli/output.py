@@ -39,7 +39,12 @@ def print_parts(parts: Iterable[RenderableType]) -> None:
 
 def width() -> int:
     """Return for how many columns an answer is wrapped: those of the terminal, `WIDTH` in a file or a pipe."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+    return terminal_width() or WIDTH
+
+
+def terminal_width() -> int | None:
+    """Return the columns of the terminal; None in a file or a pipe, where `grep` and `sort` need a row on each line."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def print_note(text: str) -> None:

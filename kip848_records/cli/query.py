@@ -12,7 +12,7 @@ from rich.text import Text
 
 from kip848_records.cli.arguments import add_quiet, is_schema_named, place, zoned_time
 from kip848_records.cli.audited import METAVAR, add_tables, check_tables, opened_tables
-from kip848_records.cli.output import print_note, print_parts
+from kip848_records.cli.output import print_note, print_parts, terminal_width
 from kip848_records.cli.progress import shown_progress
 from kip848_records.errors import InputError
 from kip848_records.machine.disks import FULL
@@ -70,9 +70,10 @@ def _run(arguments: Namespace) -> int:
 
     named = questions()
     if arguments.list:
-        from kip848_records.report.terminal import text_table
+        from kip848_records.report.terminal import fitted_table
 
-        print_parts([text_table("name", "question", rows=[(each.name, each.words) for each in named.values()])])
+        rows = [(each.name, each.words) for each in named.values()]
+        print_parts(fitted_table("name", "question", rows=rows, width=terminal_width(), is_ruled=True))
         return 0
     question = _question(arguments)
     place(arguments, next(iter(arguments.sources), None), METAVAR)
@@ -139,7 +140,7 @@ def _question(arguments: Namespace) -> str | None:
 
 
 def _print(answer: Any, arguments: Namespace) -> None:  # noqa: ANN401 - Arrow has no types
-    from kip848_records.report.terminal import cell_text, plain_text, table_cell_text, text_table
+    from kip848_records.report.terminal import cell_text, fitted_table, plain_text, table_cell_text
 
     names, rows = answer.schema.names, zip(*(column.to_pylist() for column in answer.columns), strict=True)
     if arguments.json:
@@ -150,7 +151,8 @@ def _print(answer: Any, arguments: Namespace) -> None:  # noqa: ANN401 - Arrow h
         writer.writerow(names)
         writer.writerows([cell_text(value) for value in row] for row in rows)
     else:
-        print_parts([text_table(*names, rows=(tuple(map(table_cell_text, row)) for row in rows))])
+        cells = (tuple(map(table_cell_text, row)) for row in rows)
+        print_parts(fitted_table(*names, rows=cells, width=terminal_width(), is_ruled=True))
 
 
 def _text(question: str, named: Mapping[str, Question], arguments: Namespace) -> tuple[str, dict[str, Any]]:

@@ -9,7 +9,7 @@ from rich.text import Text
 from kip848_records.protocol.messages import DIALECTS, OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.queries.questions import questions
-from kip848_records.report.terminal import table_cell_text, text_table
+from kip848_records.report.terminal import fitted_table, table_cell_text
 from kip848_records.tables.location import place_text
 from kip848_records.text import count_text, printable
 
@@ -35,7 +35,7 @@ def details(tables: Tables, audit: Audit) -> Iterator[RenderableType]:
         if rows:
             more = f" The first {_ROWS_SHOWN}:" if len(rows) > _ROWS_SHOWN else ""
             yield Text(f"\n{question.words}{more}")
-            yield text_table(*answer.schema.names, rows=rows[:_ROWS_SHOWN])
+            yield from fitted_table(*answer.schema.names, rows=rows[:_ROWS_SHOWN], width=None, is_ruled=True)
     yield Text(f"\nDelta tables are in {printable(place_text(audit.options.out))}")
 
 
@@ -46,7 +46,9 @@ def _records(audit: Audit) -> Iterator[RenderableType]:
         f"{count_text(audit.quarantined, 'row')} quarantined, "
         f"{unknown:,} of unknown type, {audit.aborted:,} of aborted transactions skipped"
     )
-    yield text_table("type", "record", "records", "view", rows=_counts(audit), right=("type", "records"))
+    titles = ("type", "record", "records", "view")
+    right = ("type", "records")
+    yield from fitted_table(*titles, rows=_counts(audit), right=right, width=None, is_ruled=True)
     if audit.copies > 1:
         yield Text(
             f"\nOf {audit.copies} copies: offset commits and aborted records are counted once per copy that has them"

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from kip848_records.report.changed_limits import off_text
+from kip848_records.replay.diagnosis.limits import limits_of
+from kip848_records.replay.diagnosis.patterns import changed_patterns
 from kip848_records.report.terminal import wrapped
 from kip848_records.report.words import said_above
 from kip848_records.tables.location import query_command
-from kip848_records.text import client_text, count_text, printable, span_text
+from kip848_records.text import client_text, count_text, names_text, printable, span_text
 from kip848_records.times import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from kip848_records.queries.tables import Row
+    from kip848_records.replay.inputs import ChangedLimit
     from kip848_records.report.group_history import GroupHistory
 
 OF_PARTITIONS: Final = (
@@ -79,3 +81,17 @@ def subject_text(subject: dict[str, Any]) -> str:
         return printable(subject["instance_id"])
     named = client_text(subject["client_id"], subject["client_host"])
     return named or printable(subject["what"] or subject["regex"] or ", ".join(subject["topics"] or ()))
+
+
+def changed_text(changes: Sequence[ChangedLimit]) -> Iterator[Text]:
+    """Yield a line that names the patterns whose limits are not the defaults; none if all are."""
+    if changes:
+        patterns = [pattern.replace("_", " ") for pattern in changed_patterns(changes)]
+        yield Text(f"Diagnosis with limits of your own (table audit_runs): {names_text(patterns, 1)}")
+
+
+def off_text(changes: Sequence[ChangedLimit], group_id: str) -> Iterator[Text]:
+    """Yield a line that names the patterns of which a group gets no rows; none if it gets all."""
+    if off := sorted(limits_of(changes, group_id).off):
+        patterns = ", ".join(pattern.replace("_", " ") for pattern in off)
+        yield wrapped(f"Switched off for this group, so not shown: {patterns}")

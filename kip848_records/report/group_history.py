@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from kip848_records.expectations.captures import capture_limits
-from kip848_records.report.changed_limits import changed_limits
+from kip848_records.queries.changed_limits import changed_limits
 from kip848_records.report.sql import query
 from kip848_records.tables.errors import NoGroupError, TablesError
 from kip848_records.tables.location import groups_command, place_text

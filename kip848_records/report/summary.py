@@ -13,10 +13,10 @@ from kip848_records.expectations.captures import capture_limits
 from kip848_records.kinds import KINDS
 from kip848_records.protocol.messages import AUTO, KAFKA
 from kip848_records.protocol.messages.classic import OFFSET_COMMIT_TYPES
-from kip848_records.report.changed_limits import changed_text
 from kip848_records.report.changes import changes_since_last_run, is_overdue
 from kip848_records.report.cleaning import not_cleaned
 from kip848_records.report.consumption import groups_set_while_empty
+from kip848_records.report.diagnosis import changed_text
 from kip848_records.report.headline import group_counts, others_text, since_text, stuck_text
 from kip848_records.report.sql import query
 from kip848_records.report.summary_groups import (

@@ -9,9 +9,7 @@ from datetime import datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from rich import box
 from rich.cells import cell_len
-from rich.table import Table
 from rich.text import Text
 
 from kip848_records.text import WIDTH, names_text, printable, ranges_text
@@ -32,17 +30,6 @@ _LOOSE: Final = "\ue001"
 """The same, unless what stands together is too wide for a line."""
 _INDENT: Final = "  "
 _IDS_SHOWN = 3
-
-
-def text_table(*titles: str, rows: Iterable[tuple[object, ...]], right: tuple[str, ...] = ()) -> Table:
-    """Return a table; the columns named in `right` are right-aligned. None is an empty cell."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="")
-    for title in titles:
-        table.add_column(title, justify="right" if title in right else "left", no_wrap=True)
-    for row in rows:
-        # Text, not str: rich would parse a group id as markup.
-        table.add_row(*(Text("" if cell is None else printable(str(cell))) for cell in row))
-    return table
 
 
 def cell_text(value: object) -> str:
@@ -115,23 +102,34 @@ def fitted(part: Text) -> Text:
     return Text("\n".join(lines))
 
 
-def fitted_table(*titles: str, rows: Iterable[tuple[object, ...]], right: Sequence[str] = ()) -> Iterator[Text]:
-    """Yield a table of at most `WIDTH` columns, its most important columns first, unless a name alone is wider.
+def fitted_table(
+    *titles: str,
+    rows: Iterable[tuple[object, ...]],
+    right: Sequence[str] = (),
+    width: int | None = WIDTH,
+    is_ruled: bool = False,
+) -> Iterator[Text]:
+    """Yield a table of at most `width` columns, its most important columns first, unless a name alone is wider.
 
     Those columns that have no room follow each row on lines of their own, behind their titles; None is an empty cell.
+    The columns named in `right` are right-aligned. `width` None: each row is one line. `is_ruled`: the table is the
+    whole answer, so that it is not indented, and a line stands below its titles.
     """
+    indent, gap = ("", " " * 3) if is_ruled else (_INDENT, _INDENT)
     cells = [tuple("" if cell is None else printable(str(cell)) for cell in row) for row in rows]
     widths = [max(map(cell_len, (title, *column))) for title, *column in zip(titles, *cells, strict=True)]
     shown = len(titles)
-    while shown > 1 and sum(width + len(_INDENT) for width in widths[:shown]) > WIDTH:
+    while width is not None and shown > 1 and len(indent) + sum(widths[:shown]) + len(gap) * (shown - 1) > width:
         shown -= 1
     for row in (titles, *cells):
         padded = [
-            " " * (width - cell_len(cell)) + cell if title in right else cell + " " * (width - cell_len(cell))
-            for title, cell, width in zip(titles[:shown], row, widths, strict=False)
+            " " * (column - cell_len(cell)) + cell if title in right else cell + " " * (column - cell_len(cell))
+            for title, cell, column in zip(titles[:shown], row, widths, strict=False)
         ]
-        yield Text(f"{_INDENT}{_INDENT.join(padded)}".rstrip())
+        yield Text(f"{indent}{gap.join(padded)}".rstrip())
+        if row is titles and is_ruled:
+            yield Text("\u2500" * (sum(widths[:shown]) + len(gap) * (shown - 1)))
         others = [] if row is titles else zip(titles[shown:], row[shown:], strict=True)
         rest = "; ".join(f"{title} {cell}".lstrip() for title, cell in others if cell)
-        if rest:
-            yield Text("\n".join(wrapped_lines(rest, WIDTH, _INDENT * 3, _INDENT * 4)))
+        if rest and width is not None:
+            yield Text("\n".join(wrapped_lines(rest, width, indent + _INDENT * 2, indent + _INDENT * 3)))

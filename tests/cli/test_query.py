@@ -53,6 +53,16 @@ def test_brackets_are_shown_as_they_are(query):
     assert "[x]" in out
 
 
+def test_a_terminal_folds_what_a_pipe_gets_on_one_line(query, monkeypatch):
+    question = "SELECT group_id, sentence FROM diagnosis ORDER BY length(sentence) DESC LIMIT 1"
+    _, whole, _ = query(question)
+    monkeypatch.setattr("kip848_records.cli.query.terminal_width", lambda: 60)
+    _, folded, _ = query(question)
+    assert len(whole.splitlines()) == 3 < len(folded.splitlines())
+    assert max(map(len, folded.splitlines())) <= 60 < max(map(len, whole.splitlines()))
+    assert " ".join(folded.split("sentence", 1)[1].split()) in " ".join(whole.split())
+
+
 def test_csv_and_json_say_the_same(query, audits):
     text = "SELECT group_id, since, group_epoch, waits_for_away_only FROM group_state ORDER BY group_id"
     _, as_csv, _ = query(text, "--csv")

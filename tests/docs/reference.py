@@ -300,7 +300,9 @@ def _questions() -> str:
     )
     return f"""# Questions
 
-`kip848 query DIR NAME` answers these {len(asked)} questions; `--csv` and `--json` are for programs. A question that the
+`kip848 query DIR NAME` answers these {len(asked)} questions; `--csv` and `--json` are for programs. On a terminal
+the columns that have no room follow their row, behind their titles; in a file or a pipe each row is one line, for
+`grep` and `sort`. A question that the
 tables cannot answer is refused (exit code 2), and an empty answer says what was looked at. Each is about one
 cluster: if the tables have several, add `--cluster`. The SQL also runs in a notebook, on the
 [views of one cluster](../python.md#questions-in-sql). The page [Tables](tables.md) has the columns.

@@ -52,3 +52,25 @@ def test_columns_without_room_follow_their_row():
         f"  {'a':<40}  {'b':>30}",
         "      three c; four d",
     ]
+
+
+def test_an_answer_of_its_own_has_a_line_below_its_titles_and_in_a_pipe_one_line_a_row():
+    rows = [("x" * 40, "y" * 30, "z" * 20), ("a", None, "名")]
+    folded, whole = (
+        [line.plain for line in fitted_table("one", "two", "three", rows=rows, width=width, is_ruled=True)]
+        for width in (WIDTH, None)
+    )
+    assert folded == [
+        f"{'one':<40}   two",
+        "─" * 73,
+        f"{'x' * 40}   {'y' * 30}",
+        f"    three {'z' * 20}",
+        "a",
+        "    three 名",
+    ]
+    assert whole == [
+        f"{'one':<40}   {'two':<30}   three",
+        "─" * 96,
+        f"{'x' * 40}   {'y' * 30}   {'z' * 20}",
+        f"{'a':<40}   {'':<30}   名",
+    ]
