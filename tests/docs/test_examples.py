@@ -149,7 +149,7 @@ def test_the_two_commands_give_a_first_result(ran):
     assert "stuck-app @ 127.0.0.1 has been asked to give up partitions" in explained.printed
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_both_engines_print_the_same_summary(night, ran):
     (audit,) = ran[AUDIT]
     assert f"\n{audit.printed}" in night.printed  # spark-submit puts the progress before it

@@ -33,7 +33,8 @@ def _lasting(row):
     return {k: v for k, v in row.items() if "captured" not in k and not k.endswith("_ms") and k != "is_read_to_end"}
 
 
-@pytest.mark.parametrize("ends_with", ["commit", pytest.param("abort", marks=pytest.mark.nightly)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("ends_with", ["commit", "abort"])
 def test_a_transaction_that_was_open_for_one_engine_and_ended_for_the_other(spark, broker, tmp_path, ends_with):
     """Opened, read without Spark, more commits behind it, read by Spark, ended, read by Spark, read without it."""
     nights, group = tmp_path / "nights", f"turn-{ends_with}"

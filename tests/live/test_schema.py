@@ -32,6 +32,7 @@ def schema(spark, log, tmp_path_factory):
     spark.sql(f"DROP SCHEMA {SCHEMA} CASCADE")
 
 
+@pytest.mark.nightly
 def test_they_are_what_they_are_in_a_folder(log, schema):
     written = tables(schema)
     assert written.keys() == log.tables.keys()

@@ -33,6 +33,7 @@ from kip848_records.text import span_text
 from tests import commits_of_a_broker, reported
 from tests.audits import CLUSTERS
 from tests.progress import Watcher
+from tests.seeds import daily_sample
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 KINDS = sorted(path.stem for path in (CAPTURES.parent / "kinds").glob("*.parquet"))
@@ -170,7 +171,15 @@ def said(request, kinds, everything_is_late, tmp_path_factory):
 QUICK = "connect"
 """The log whose cases are in `make test`: to read what is said of one takes seconds."""
 MORE = ["commits", "kafka-4.4.0-coordinator", "lost-segment", *REPORTED, *LATER]
-LOGS = [QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in (*CLUSTERS, *KINDS, *MORE) if name != QUICK)]
+OTHERS = [name for name in (*CLUSTERS, *KINDS, *MORE) if name != QUICK]
+TODAY = {"commits", *daily_sample(OTHERS, 10, "same sentences")}
+LOGS = [
+    QUICK,
+    *(
+        pytest.param(name, marks=[pytest.mark.daily, pytest.mark.slow] if name in TODAY else pytest.mark.nightly)
+        for name in OTHERS
+    ),
+]
 every_log = pytest.mark.parametrize("log", LOGS)
 
 

@@ -174,6 +174,10 @@ def _why_unknown(history: KeyHistory, part: Row, at_ms: int | None) -> str | Non
         return f"the start of {log} is missing, and an older record may be in it"
     if _is_cut(part) and (then is None or last is None or then.place != last.place):
         return words.not_complete(history.log_partition, part.complete_ms, at_ms)
+    pending = history.pending
+    if then is None and until is not None and pending is not None and pending.place < (part.complete_from or 0):
+        # The transaction was committed since, and then the cleaner removed what its record replaced.
+        return words.replaced(history.log_partition, pending.place, at_ms)
     return None if then is None else _why_not_read(then, log)
 
 

@@ -58,6 +58,14 @@ def not_complete(partition: int, complete_ms: int | None, at_ms: int | None) -> 
     return f"its offset {when(at_ms)} is not known: {log(partition)} {since}, and it was written since"
 
 
+def replaced(partition: int, place: int, at_ms: int | None) -> str:
+    """Return that compaction may have removed the record before one whose transaction was open at a time."""
+    return (
+        f"its offset {when(at_ms)} is not known: the transaction of its record at offset {place} of {log(partition)} "
+        "was open, and compaction may have removed the record before it since"
+    )
+
+
 def summary(scope: Scope, known: Mapping[int, Row], offsets: Mapping[Key, int]) -> list[str]:
     """Return how many offsets there are, and as of when."""
     groups = {key.group_id for key in offsets}
