@@ -38,12 +38,13 @@ def named_alike(rows):
 
 def assert_as_files(broker, folder, *, offset_commits):
     """Audit the topic into `folder`/live, and the broker's files into `folder`/files: all rows of tables are equal."""
-    live = audit(f"kafka://{broker.bootstrap}", folder / "live", offset_commits=offset_commits)
+    counted = {"offset_commits": offset_commits, "topic_content": True}
+    live = audit(f"kafka://{broker.bootstrap}", folder / "live", **counted)
     for partition in broker.folder.glob("__consumer_offsets-*"):
         shutil.copytree(partition, folder / "copy" / partition.name)
     retention = {"offsets_retention_ms": 7 * 24 * 3600 * 1000}
     names = {row["topic_id"]: row["topic"] for row in table_rows(folder / "live", "topic_name", CLUSTER)}
-    known = {"captured_at": live.captured_at, "topics": names, "offset_commits": offset_commits, **retention}
+    known = {"captured_at": live.captured_at, "topics": names, **counted, **retention}
     audit(str(folder / "copy"), folder / "files", **known)
     compared = 0
     for table in TABLES:

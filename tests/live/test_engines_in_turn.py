@@ -13,8 +13,9 @@ CLUSTER = "prod"
 STATES = ("latest_state", "group_state", "commit_progress", "commit_jump")
 
 
-def audit(broker, out, spark=None):
-    options = AuditOptions((f"kafka://{broker.bootstrap}",), str(out), cluster=CLUSTER, offset_commits=True)
+def audit(broker, out, spark=None, **more):
+    named = {"cluster": CLUSTER, "offset_commits": True} | more
+    options = AuditOptions((f"kafka://{broker.bootstrap}",), str(out), **named)
     return run_audit(spark, options, Watcher())
 
 
@@ -63,3 +64,24 @@ def test_a_transaction_that_was_open_for_one_engine_and_ended_for_the_other(spar
         # Of the commits that Spark read, nobody knows which were in a transaction, or what gaps between them are.
         differing = {k for a, b in zip(alone[table], together[table], strict=True) for k in a if a[k] != b[k]}
         assert differing <= {"transaction", "history"}, table
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("commits", [True, False])
+def test_both_engines_count_what_is_in_the_topic(spark, broker, tmp_path, commits):
+    """Spark shows no bytes, and not which commits were aborted."""
+    subject, groups = f"counted-{commits}", [f"counted-{commits}-{number}" for number in range(3)]
+    make_topic(broker, subject)
+    for group in groups:
+        commit(broker, group, {(subject, 0): 7}, times=4)
+    found = {}
+    for engine in (None, spark):
+        out = tmp_path / str(engine is None)
+        audit(broker, out, engine, offset_commits=commits, topic_content=True)
+        rows = [row for row in table_rows(out, "topic_content", CLUSTER) if row["group_id"] in groups]
+        unknown = {"bytes", "dirty_records", "dirty_unchanged", "dirty_ms"}
+        found[engine is None] = sorted((_lasting(row) | dict.fromkeys(unknown) for row in rows), key=repr)
+    assert found[True] == found[False]
+    assert [(row["records"], row["unchanged"], row["live_keys"]) for row in found[True] if row["key_type"] == 1] == [
+        (4, 3, 1)
+    ] * 3

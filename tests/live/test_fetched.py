@@ -42,6 +42,19 @@ def test_all_tables_are_those_of_the_brokers_own_files(broker, tmp_path, commits
         assert_as_files(broker, tmp_path, offset_commits=commits)
         producer.abort_transaction(20)
     assert len(table_rows(tmp_path / "live", "open_transaction", CLUSTER)) == commits
+    contents = table_rows(tmp_path / "live", "partition_content", CLUSTER)
+    assert [row["open_groups"] for row in contents if row["open_transactions"]] == [["commits-3"]]
+    (run,) = table_rows(tmp_path / "live", "audit_runs", CLUSTER)
+    assert (run["topic_content"], run["max_message_bytes"]) == (True, 1_048_588)
+
+
+def test_what_is_in_a_topic_that_is_read_twice_is_not_known(broker, url, tmp_path):
+    audit(url, tmp_path / "out", topic_content=True)
+    assert table_rows(tmp_path / "out", "topic_content", CLUSTER)
+    commit(broker, "commits-0", {(SUBJECT, 0): 99})
+    audit(url, tmp_path / "out", topic_content=True)
+    assert not table_rows(tmp_path / "out", "topic_content", CLUSTER)
+    assert [row["topic_content"] for row in table_rows(tmp_path / "out", "audit_runs", CLUSTER)][-1] is False
 
 
 @pytest.mark.parametrize("ends_with", ["commit", "abort"])
@@ -192,7 +205,7 @@ def test_the_brokers_own_word_is_beside_the_log_s(broker, url, capsys):
 
 @pytest.mark.parametrize(
     "command",
-    ["check", "inspect --limit 3", "offsets --group commits-0", "query --sql=SELECT\u00a01", "report --out r"],
+    ["check", "topic", "inspect --limit 3", "offsets --group commits-0", "query --sql=SELECT\u00a01", "report --out r"],
 )
 def test_commands_take_a_topic_as_they_take_a_copy(url, capsys, command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
