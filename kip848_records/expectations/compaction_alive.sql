@@ -24,7 +24,15 @@ SELECT
             ' before the capture: ', counted(now.dirty_records, record), ' of ', counted(now.dirty_keys, key), ', ',
             thousands(CAST(ceil(now.dirty_bytes / 1000) AS bigint)), ' kB in ', counted(now.dirty_files, segment),
             ', where others have ', thousands(CAST(ceil(now.usual_bytes / 1000) AS bigint)), ' kB of ', span(now.usual_ms),
-            '. Look for a log-cleaner thread that has died, a hanging transaction, or a record that is too large'
+            CASE
+                WHEN now.open_transactions > 0 THEN concat(
+                    '. A transaction of ', coalesce(array_join(now.open_groups, ', '), '?'), ' is open from offset ',
+                    CAST(now.open_from AS string), ' on: the cleaner does not pass it'
+                )
+                WHEN now.open_transactions = 0
+                    THEN '. Look for a log-cleaner thread that has died, or a record that is too large: no transaction is open'
+                ELSE '. Look for a log-cleaner thread that has died, a hanging transaction, or a record that is too large'
+            END
         )
     END AS message
 FROM compaction_now AS now

@@ -178,7 +178,7 @@ def _open(found: TopicContents) -> Iterator[Section]:
             names_text(row.open_groups or (), _NAMED),
             row.open_from,
             span_text(row.open_ms),
-            row.offsets_behind,
+            row.last_offset - row.open_from + 1,
         )
         for row in found.opened
     ]

@@ -143,7 +143,7 @@ def counted_by_key(
 
     `columns`: in SQL, as in `dump_rows.sql`. `found`: what `spans` returned.
     """
-    if any(span.rows_read > span.offsets for span in found or ()):
+    if any(span.rows_read > span.offsets for span in _placed(found)):
         return None
     return by_key_of_rows(engine, dump, {**columns, "partition": form.partition}, form.is_readable)
 
@@ -156,7 +156,7 @@ def with_coverage(
     by_key: Mapping[int, pa.Array] | None = None,
 ) -> CopyRows:
     """Return log rows and the coverage of their partitions, which `spans` found. `by_key`: of `counted_by_key`."""
-    placed = [span for span in found or () if span.partition is not None and span.first_offset is not None]
+    placed = _placed(found)
     if not placed:
         return CopyRows(rows, may_overlap=found is None)
     covered = pa.Table.from_pylist([_coverage_row(span, source_format) for span in placed], COPY_COLUMNS)
@@ -167,6 +167,11 @@ def with_coverage(
         engine.sql(text, rows=rows, files=engine.relation(covered)),
         may_overlap=any(span.rows_read > span.offsets for span in placed),
     )
+
+
+def _placed(found: Sequence[Row] | None) -> list[Row]:
+    """Return those of `spans` that have a place in this log."""
+    return [span for span in found or () if span.partition is not None and span.first_offset is not None]
 
 
 def with_by_key(covered: pa.Table, by_key: Mapping[int, pa.Array]) -> pa.Table:

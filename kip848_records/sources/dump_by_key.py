@@ -37,7 +37,7 @@ def by_key_of_rows(engine: Engine, rows: Relation, columns: Mapping[str, str], i
     found: dict[int, list[pa.Array]] = {}
     for batch in engine.stage(counted, "by-key").batches():
         for partition, each in zip(batch["partition"].to_pylist(), batch["by_key"], strict=True):
-            found.setdefault(partition, []).append(each.values)
+            found.setdefault(partition, []).append(each.values.cast(BY_KEY))
     return {partition: _numbered(pa.concat_arrays(parts)) for partition, parts in found.items()}
 
 

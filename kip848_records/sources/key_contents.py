@@ -32,7 +32,8 @@ _LOAD: Final = 4
 _TOMBSTONE: Final = np.uint64(0)
 _NONE_YET: Final = np.uint64(1)
 _VALUES: Final = np.uint64(2)
-"""Hashes of values begin here: those below have a meaning."""
+"""A value that no commit has, which is not compared. Those below have a meaning too."""
+_FIRST_HASH: Final = np.uint64(3)
 _MICROS_PER_MS: Final = 1000
 
 _VERSION: Final = 2
@@ -40,7 +41,6 @@ _OFFSET: Final = 8
 _EPOCH: Final = 4
 _LENGTH: Final = 2
 _WITHOUT_METADATA: Final = _VERSION + _OFFSET + _EPOCH + _LENGTH
-_LEAST: Final = _WITHOUT_METADATA
 _WITH_EPOCH: Final = 3
 _FLEXIBLE: Final = 4
 _MORE: Final = 0x80
@@ -74,14 +74,18 @@ class KeyedRecords(NamedTuple):
 
     def of(self, rows: NDArray[np.int64], hashes: NDArray[np.uint64]) -> KeyedRecords:
         """Return some of them, in this order. `hashes`: those of their keys."""
+        chosen: NDArray[np.int64] | slice = rows
+        if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (np.diff(rows) == 1).all():
+            # Nearly always no marker is between them, and nothing is copied.
+            chosen = slice(int(rows[0]), int(rows[-1]) + 1)
         return KeyedRecords(
             hashes,
-            self.keys.of(rows),
-            self.values.of(rows),
-            self.offset[rows],
-            self.millis[rows],
-            None if self.share is None else self.share[rows],
-            None if self.is_aborted is None else self.is_aborted[rows],
+            self.keys.of(chosen),
+            self.values.of(chosen),
+            self.offset[chosen],
+            self.millis[chosen],
+            None if self.share is None else self.share[chosen],
+            None if self.is_aborted is None else self.is_aborted[chosen],
         )
 
 
@@ -220,7 +224,7 @@ class KeyContents:
         before = np.empty_like(values)
         before[1:] = values[:-1]
         before[starts] = self._last_value.values[keys]
-        is_unchanged = np.flatnonzero((values == before) & (values >= _VALUES))
+        is_unchanged = np.flatnonzero((values == before) & (values >= _FIRST_HASH))
         if len(is_unchanged):
             np.add.at(self._unchanged.values, ids[is_unchanged], 1)
         self._states.values[keys] += np.diff(starts, append=len(ids))
@@ -252,26 +256,28 @@ def value_hashes(values: Slices) -> NDArray[np.uint64]:
     """Return a hash of what each offset commit says but for its times; 0 for a tombstone.
 
     Source: Kafka's `OffsetCommitValue`. Version 3 and later have a leader epoch; in version 4 the length of the
-    metadata is a varint. Other values are read as if they were commits, or as a whole: a hash of these says nothing.
+    metadata is a varint. Values of other records are read as if they were commits: that they are equal says nothing.
     """
-    found = np.full(len(values), _TOMBSTONE)
+    found = np.where(values.sizes < 0, _TOMBSTONE, _VALUES)
     rows: NDArray[np.int64] | slice = slice(None)
-    if (values.sizes < _LEAST).any():
-        rows = np.flatnonzero(values.sizes >= _LEAST)
-        found[(values.sizes >= 0) & (values.sizes < _LEAST)] = _VALUES
+    if (values.sizes < _WITHOUT_METADATA).any():
+        rows = np.flatnonzero(values.sizes >= _WITHOUT_METADATA)
     buffer, starts, sizes = values.of(rows)
     if not len(starts):
         return found
     version = _int16(buffer, starts)
-    if (version == _WITH_EPOCH).all():
-        ends = _WITHOUT_METADATA + _int16(buffer, starts + (_WITHOUT_METADATA - _LENGTH))
-        is_known = (ends >= _WITHOUT_METADATA) & (ends <= sizes)
+    ends = _WITHOUT_METADATA + _int16(buffer, starts + (_WITHOUT_METADATA - _LENGTH))
+    is_known = (ends >= _WITHOUT_METADATA) & (ends <= sizes)
+    if len(others := np.flatnonzero(version != _WITH_EPOCH)):
+        ends[others] = _ends_of_metadata(buffer, starts[others], version[others])
+        is_whole = (ends[others] >= _VERSION + _OFFSET) & (ends[others] <= sizes[others])
+        is_known[others] = (version[others] >= 0) & (version[others] <= _FLEXIBLE) & is_whole
+    if is_known.all():
+        found[rows] = np.maximum(hashes_of(buffer, starts, ends), _FIRST_HASH)
     else:
-        ends = _ends_of_metadata(buffer, starts, version)
-        is_known = (version >= 0) & (version <= _FLEXIBLE) & (ends >= _VERSION + _OFFSET) & (ends <= sizes)
-    # A value that is none of Kafka's is compared as a whole, with its times.
-    hashes = hashes_of(buffer, starts, ends if is_known.all() else np.where(is_known, ends, sizes))
-    found[rows] = np.maximum(hashes, _VALUES)
+        known = np.flatnonzero(is_known)
+        of_rows = known if isinstance(rows, slice) else rows[known]
+        found[of_rows] = np.maximum(hashes_of(buffer, starts[known], ends[known]), _FIRST_HASH)
     return found
 
 

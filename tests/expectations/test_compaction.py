@@ -61,3 +61,20 @@ def test_a_copy_without_a_trace_of_the_cleaner_is_said_once_and_is_no_fault(foun
 
 def test_what_is_too_short_to_be_cleaned_is_not_looked_at(found):
     assert found(CLEANED | {"cleaned_until": None}) == {}
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"open_transactions": None}, "that has died, a hanging transaction, or a record that is too large"),
+        ({"open_transactions": 0}, "or a record that is too large: no transaction is open"),
+        (
+            {"open_transactions": 1, "open_groups": ["g", "h"], "open_from": 12},
+            "A transaction of g, h is open from offset 12 on: the cleaner does not pass it",
+        ),
+    ],
+)
+def test_a_transaction_that_stops_the_cleaner_is_named_if_it_is_known(tmp_path, columns, said):
+    write(tmp_path, "c", audit_runs=[{"run": 1}], partition_content=[LEFT | columns, *OTHERS])
+    row, *_ = evaluated(DuckTables(str(tmp_path)), RULE, Setting("error", {}))
+    assert row.message.endswith(said)

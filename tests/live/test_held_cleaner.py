@@ -31,6 +31,7 @@ def violations(broker, tmp_path):
         out, topics = str(tmp_path / "out"), tmp_path / "topics.json"
         topics.write_text(json.dumps({broker.topic_id(TOPIC): TOPIC}))
         audited = ["audit", str(broker.folder), "--out", out, "--topics", str(topics), "--offset-commits", "--quiet"]
+        audited.append("--topic-content")
         assert main(audited) == 0
         chosen = [word for name in CHOSEN for word in ("--select", name)]
         main(["check", out, "--config", str(config), *chosen, "--quiet", "--json", str(file)])
@@ -72,7 +73,7 @@ def test_a_transaction_that_hangs_holds_the_cleaner(broker, violations):
             (dirty,) = found["compaction_alive"]
             assert dirty["partition"] == HELD
             assert dirty["offset"] <= hanging["offset"]
-            assert "a hanging transaction" in dirty["message"]
+            assert f"A transaction of {group} is open from offset {hanging['offset']} on" in dirty["message"]
 
             producer.abort_transaction(20)
             clean(broker, HELD)

@@ -157,8 +157,10 @@ MORE = {
         CONTENT | {"key_type": 3, "topic": None, "live_keys": 0, "kept_tombstones": 1, "unchanged": None},
         CONTENT | {"group_id": "b", "bytes": None, "newest_at": datetime(2020, 1, 1, tzinfo=UTC)},
         CONTENT | {"group_id": "c", "dirty_records": None, "dirty_ms": None, "topic": "u"},
+        CONTENT | {"group_id": "d", "partition": 77},
     ],
     "topic_name": [{"topic_id": "T", "topic": "t", "source": "topics_file"}],
+    "partition_history": [{"partition": 77, "copy": "made", "is_base": True, "first_lost_offset": 3}],
     "partition_handover": [{"group_type": "classic", "topic": "t", "released_at": NOW, "history": "right_censored"}],
     "share_partition_state": [
         {"topic": "t", "topic_id": "T", "state": "initialized", "partitions": [0]},

@@ -76,7 +76,7 @@ def test_programs_get_all_of_it(troubled, capsys):
     assert found["bytes_freed"] < found["bytes"]
     assert [each["check"] for each in found["checks"]] == [*CHECKS]
     (partition,) = found["partitions"]
-    assert (partition["open_producers"], partition["open_groups"], partition["offsets_behind"]) == ([9], ["txn"], 2)
+    assert (partition["open_producers"], partition["open_groups"], partition["open_from"]) == ([9], ["txn"], 102)
     groups = {each["group_id"]: each for each in found["groups"]}
     assert {name: each["status"] for name, each in groups.items()} == {
         "idle": "has_group",

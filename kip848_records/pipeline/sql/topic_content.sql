@@ -67,7 +67,7 @@ WITH files AS (
         sum(CASE WHEN found.is_same AND found.is_dirty THEN 1 ELSE 0 END) AS dirty_unchanged,
         max(CASE WHEN found.offset_before >= found.first_offset THEN 1 ELSE 0 END) AS overlaps
     FROM (
-        SELECT following.*, following.value_before = following.first_value AND following.first_value NOT IN (0, 1) AS is_same
+        SELECT following.*, following.value_before = following.first_value AND following.first_value NOT IN (0, 1, 2) AS is_same
         FROM following
     ) AS found
     GROUP BY found.partition, found.copy, found.key_type, found.group_id, found.topic, found.hash

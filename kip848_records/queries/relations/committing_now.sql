@@ -10,7 +10,7 @@ SELECT
     WHEN found.has_group THEN 'has_group'
     WHEN found.deleted_at >= found.committed_at THEN 'deleted'
     WHEN found.has_losses THEN 'unknown'
-    WHEN found.age_ms > found.retention_ms + 3600000 THEN 'expired'
+    WHEN found.age_ms - 3600000 > found.retention_ms THEN 'expired'
     ELSE 'simple'
   END AS status
 FROM (
@@ -25,14 +25,14 @@ FROM (
     CASE WHEN listed.topics > 0 THEN commits.gone_keys END AS gone_keys
   FROM (
     SELECT
-      content.partition, content.group_id, sum(content.records) AS records,
-      CASE WHEN count(content.bytes) = count(*) THEN sum(content.bytes) END AS bytes, sum(content.live_keys) AS live_keys,
-      sum(content.superseded) AS superseded,
-      CASE WHEN count(content.unchanged) = count(*) THEN sum(content.unchanged) END AS unchanged,
-      sum(content.dirty_records) AS dirty_records, sum(content.dirty_unchanged) AS dirty_unchanged,
+      content.partition, content.group_id, total(content.records) AS records,
+      CASE WHEN count(content.bytes) = count(*) THEN total(content.bytes) END AS bytes, total(content.live_keys) AS live_keys,
+      total(content.superseded) AS superseded,
+      CASE WHEN count(content.unchanged) = count(*) THEN total(content.unchanged) END AS unchanged,
+      total(content.dirty_records) AS dirty_records, total(content.dirty_unchanged) AS dirty_unchanged,
       max(content.dirty_ms) AS dirty_ms, max(content.newest_at) AS committed_at, count(DISTINCT content.topic) AS topics,
       sum(CASE WHEN known.topic IS NULL AND content.live_keys > 0 THEN 1 ELSE 0 END) AS gone_topics,
-      sum(CASE WHEN known.topic IS NULL THEN content.live_keys ELSE 0 END) AS gone_keys
+      total(CASE WHEN known.topic IS NULL THEN content.live_keys ELSE 0 END) AS gone_keys
     FROM content_now AS content
     LEFT JOIN (
       SELECT DISTINCT topic_name.topic FROM topic_name WHERE topic_name.source IN ('topics_file', 'cluster')

@@ -24,7 +24,8 @@ FROM (
       PARTITION BY every.copy
       ORDER BY every.dirty_bytes DESC, every.partition, every.dirty_records, every.dirty_ms, every.dirty_files,
         every.dirty_keys, every.records, every.bytes, every.files, every.first_offset, every.last_offset,
-        every.cleaned_until, every.oldest_at, every.newest_at, every.dirty_since
+        every.cleaned_until, every.oldest_at, every.newest_at, every.dirty_since, every.largest_batch_bytes,
+        every.largest_batch_offset, every.open_transactions, every.open_from, every.open_since, every.open_ms
     ) AS nth
   FROM partition_content AS every
   JOIN (

@@ -7,13 +7,15 @@ SELECT
     commits.gone_keys, unix_millis(commits.committed_at) AS committed_ms
 FROM (
     SELECT
-        content.group_id, content.partition, CAST(sum(content.records) AS bigint) AS records,
-        CASE WHEN count(content.bytes) = count(*) THEN CAST(sum(content.bytes) AS bigint) END AS bytes,
-        CAST(sum(CASE WHEN content.key_type IN (0, 1) THEN content.records ELSE 0 END) AS bigint) AS commits,
-        CAST(sum(content.live_keys) AS bigint) AS live_keys, CAST(sum(content.superseded) AS bigint) AS superseded,
-        CAST(sum(content.kept_tombstones) AS bigint) AS kept_tombstones,
+        content.group_id, content.partition, total(content.records) AS records,
+        CASE WHEN count(content.bytes) = count(*) THEN total(content.bytes) END AS bytes,
+        total(CASE WHEN content.key_type IN (0, 1) THEN content.records ELSE 0 END) AS commits,
+        total(content.live_keys) AS live_keys, total(content.superseded) AS superseded,
+        total(content.kept_tombstones) AS kept_tombstones,
         CASE WHEN count(content.bytes) = count(*)
-            THEN CAST(round(sum(content.bytes * content.superseded / content.records)) AS bigint) END AS bytes_freed
+            THEN CAST(round(least(
+                sum(CAST(content.bytes AS double) * content.superseded / nullif(content.records, 0)), CAST(1e15 AS double)
+            )) AS bigint) END AS bytes_freed
     FROM content_now AS content
     GROUP BY content.group_id, content.partition
 ) AS every

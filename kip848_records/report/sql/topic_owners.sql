@@ -2,4 +2,4 @@
 SELECT DISTINCT progress.group_id, progress.offsets_partition AS partition, progress.client_id
 FROM commit_progress AS progress
 WHERE progress.owner = 'member' AND progress.released_offset IS NULL AND progress.client_id IS NOT NULL
-ORDER BY progress.group_id, progress.offsets_partition, progress.client_id
+ORDER BY group_id, partition, client_id

@@ -1,9 +1,9 @@
 -- What is in the topic by type of the record, most first.
 SELECT
-    content.key_type, CAST(sum(content.records) AS bigint) AS records,
-    CASE WHEN count(content.bytes) = count(*) THEN CAST(sum(content.bytes) AS bigint) END AS bytes,
-    CAST(sum(content.live_keys) AS bigint) AS live_keys, CAST(sum(content.kept_tombstones) AS bigint) AS kept_tombstones,
-    CAST(sum(content.superseded) AS bigint) AS superseded, CAST(sum(content.unchanged) AS bigint) AS unchanged,
+    content.key_type, total(content.records) AS records,
+    CASE WHEN count(content.bytes) = count(*) THEN total(content.bytes) END AS bytes,
+    total(content.live_keys) AS live_keys, total(content.kept_tombstones) AS kept_tombstones,
+    total(content.superseded) AS superseded, total(content.unchanged) AS unchanged,
     unix_millis(min(content.superseded_since)) AS superseded_since_ms
 FROM content_now AS content
 GROUP BY content.key_type
