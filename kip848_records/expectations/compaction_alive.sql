@@ -27,7 +27,7 @@ SELECT
             CASE
                 WHEN now.open_transactions > 0 THEN concat(
                     '. A transaction of ', coalesce(array_join(now.open_groups, ', '), '?'), ' is open from offset ',
-                    CAST(now.open_from AS string), ' on: the cleaner does not pass it'
+                    text(now.open_from), ' on: the cleaner does not pass it'
                 )
                 WHEN now.open_transactions = 0
                     THEN '. Look for a log-cleaner thread that has died, or a record that is too large: no transaction is open'

@@ -25,7 +25,8 @@ FROM (
       ORDER BY every.dirty_bytes DESC, every.partition, every.dirty_records, every.dirty_ms, every.dirty_files,
         every.dirty_keys, every.records, every.bytes, every.files, every.first_offset, every.last_offset,
         every.cleaned_until, every.oldest_at, every.newest_at, every.dirty_since, every.largest_batch_bytes,
-        every.largest_batch_offset, every.open_transactions, every.open_from, every.open_since, every.open_ms
+        every.largest_batch_offset, every.open_transactions, every.open_from, every.open_since, every.open_ms,
+        size(every.open_producers), array_min(every.open_producers), size(every.open_groups), array_min(every.open_groups)
     ) AS nth
   FROM partition_content AS every
   JOIN (

@@ -16,4 +16,4 @@ FROM (
     GROUP BY content.partition, content.copy
 ) AS every
 LEFT JOIN compaction_now AS cleaned ON cleaned.partition = every.partition AND cleaned.copy = every.copy
-ORDER BY every.records DESC, every.partition
+ORDER BY every.records DESC, every.partition, every.copy, cleaned.nth
