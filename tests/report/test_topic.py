@@ -123,6 +123,7 @@ def test_with_offset_commits_the_owners_are_named(captures, capsys):
     assert groups["steady"]["presumed_clients"]
 
 
+@pytest.mark.slow
 def test_tables_without_the_count_are_refused(tmp_path, capsys):
     write_segments(tmp_path / "log", {0: Partition(files={0: [batch(epoch(0, START, "g", 1))]})})
     assert main(["audit", str(tmp_path / "log"), "--out", str(tmp_path / "out"), "--quiet"]) == 0
