@@ -20,7 +20,7 @@ from kip848_records.report.diagnosis import diagnosis, pattern_text
 from kip848_records.report.explain_kind import kind_of_group, kind_of_incarnation, one_generation
 from kip848_records.report.group_history import Incarnation
 from kip848_records.report.members import members_table, regexes
-from kip848_records.report.migration import before_and_after, conversions
+from kip848_records.report.migration import BEFORE_AND_AFTER, CONVERSIONS
 from kip848_records.report.readiness import readiness, refused_records
 from kip848_records.report.terminal import fitted, fitted_table, ids_text, wrapped
 from kip848_records.report.transactions import transactions_of_group
@@ -92,8 +92,8 @@ def _parts(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> 
     yield from jumps(group)
     yield from kind_of_group(group, incarnation, kind)
     yield from readiness(group)
-    yield from conversions(group)
-    yield from before_and_after(group)
+    yield from CONVERSIONS.terminal(group)
+    yield from BEFORE_AND_AFTER.terminal(group)
 
 
 def _answer(blocker: Mapping[str, Any]) -> Iterator[Text]:

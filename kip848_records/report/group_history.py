@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.queries.changed_limits import changed_limits
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kip848_records.queries.tables import Parameter, Row, Tables
+    from kip848_records.report.page.sections import Section
+
+
+_CHOSEN: Final = "SELECT DISTINCT partition, group_id FROM group_state_timeline WHERE group_id = :group"
 
 
 class Incarnation(NamedTuple):
@@ -73,6 +77,13 @@ class GroupHistory:
         """
         selection = {} if incarnation is None else incarnation._asdict()
         return self._tables.rows(query(name), self.cluster, group=self.group_id, **selection, **parameters)
+
+    def section(self, section: Section) -> list[dict[str, Any]]:
+        """Return the rows of a section of the page about this group, in all partitions that had it."""
+        rows: list[dict[str, Any]] = self._tables.arrow(
+            section.query_of(_CHOSEN), self.cluster, group=self.group_id
+        ).to_pylist()
+        return rows
 
     def incarnation_with(self, epoch: int) -> Incarnation:
         """Return the last incarnation with an epoch. Raises InputError if there is none."""

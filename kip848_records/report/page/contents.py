@@ -15,6 +15,7 @@ from kip848_records.replay.blocker.advice import PATTERNS, no_evidence
 from kip848_records.report.diagnosis import pattern_text
 from kip848_records.report.fleet import fleet
 from kip848_records.report.headline import SINCE, since_text
+from kip848_records.report.migration import TOLD
 from kip848_records.report.page.sections import SECTIONS, relations, sections_with_rows
 from kip848_records.report.readiness import upgrade_reasons, upgrade_text
 from kip848_records.report.units import CONNECTOR, units_text
@@ -250,6 +251,10 @@ def _histories(tables: Tables, cluster: str, groups: Sequence[Fields]) -> dict[t
             if "numbers" in row:
                 _name_units(section.name, row, kinds.get(key, CONSUMER))
             history.setdefault(section.name, []).append(row)
+    for history in found.values():
+        for name in TOLD.keys() & history.keys():
+            latest = sorted(history[name], key=lambda row: -(row["at_offset"] or 0))
+            history[name] = [dict(enumerate(TOLD[name].cells(row))) for row in latest]
     return found
 
 

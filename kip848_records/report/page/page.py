@@ -20,7 +20,7 @@ from kip848_records.kinds import KINDS
 from kip848_records.machine.paths import URI
 from kip848_records.report import words
 from kip848_records.report.fleet import headline, refusals, stopped_per_hour, verdict_lines
-from kip848_records.report.migration import COMPARISON_LIMIT
+from kip848_records.report.migration import TOLD
 from kip848_records.report.page.alike import SILENT, alike
 from kip848_records.report.page.phrases import (
     alike_text,
@@ -260,7 +260,7 @@ def _data(contents: Contents) -> dict[str, Any]:
         "runbook": {pattern: entries()[pattern] for pattern in sorted(patterns & entries().keys())},
         "health": HEALTH,
         "losses": LOSSES,
-        "comparison": COMPARISON_LIMIT,
+        "told": {name: told.for_page() for name, told in TOLD.items()},
         "clockWentBack": CLOCK_WENT_BACK,
         "sections": {section.name: section.words for section in SECTIONS},
         "kinds": {

@@ -33,8 +33,15 @@ class Section(NamedTuple):
     @property
     def query(self) -> str:
         """SQL for the rows of chosen groups, with ``nth`` and ``total``; its parameters are those of `chosen`."""
+        return self._query(relations())
+
+    def query_of(self, chosen: str) -> str:
+        """Return the same for the groups that a query returns, ``partition`` and ``group_id``, with its parameters."""
+        return self._query({"chosen": chosen})
+
+    def _query(self, shared: dict[str, str]) -> str:
         text = rendered(f"{_SQL}/section.sql", order=self.order, limit=self.limit)
-        return completed(text, rows_=read(f"{_SQL}/sections/{self.name}.sql"), **relations())
+        return completed(text, rows_=read(f"{_SQL}/sections/{self.name}.sql"), **shared)
 
 
 def relations() -> dict[str, str]:

@@ -70,32 +70,11 @@ const ownerColumns = (group, view) => [
   ...kindOf(group).owned.map(([role, title]) => ({ title, kind: "text id", cell: (row) => (row.roles.get(role) ?? []).join("; ") })),
   ...changeColumns(view.owners),
 ];
-const MIGRATION_COLUMNS = [
-  { title: "At (UTC)", isHead: true, kind: "time", cell: (row) => clockText(row.at_ms) },
-  { title: "Change", cell: (row) => plainly(row.direction) },
-  { title: "From", cell: (row) => row.from_type },
-  { title: "To", cell: (row) => row.to_type },
-  { title: "Epoch or generation", kind: "number", cell: (row) => number(row.epoch) },
-  { title: "Members converted", kind: "number", cell: (row) => number(row.converted) },
-  { title: "Both protocols until (UTC)", kind: "time", cell: (row) => row.direction !== "upgrade" ? "" : row.mixed_until_ms === null ? "capture" : clockText(row.mixed_until_ms) },
-];
-const atLeast = (row, count) => count === null ? "unknown" : `${["left_censored", "censored"].includes(row.history) ? "\u2265 " : ""}${number(count)}`;
-const PERIOD_COLUMNS = [
-  { title: "From (UTC)", isHead: true, kind: "time", cell: (row) => clockText(row.from_ms) },
-  { title: "Protocol", cell: (row) => row.protocol },
-  { title: "Observed", kind: "number", span: (row) => row.observed_ms },
-  { title: "Rebalances", kind: "number", cell: (row) => atLeast(row, row.rebalances) },
-  { title: "Rounds", kind: "number", cell: (row) => atLeast(row, row.rounds) },
-  { title: "Per hour", kind: "number minor", cell: (row) => number(row.rebalances_per_hour) },
-  { title: "Moved", kind: "number", cell: (row) => atLeast(row, row.partitions_moved) },
-  { title: "Stopped", kind: "number", cell: (row) => atLeast(row, row.partitions_stopped) },
-  { title: "Idle (sum of partitions)", kind: "number", span: (row) => row.unowned_min_partition_ms, isMinimum: () => true },
-];
-const STOP_COLUMNS = [
-  { title: "Stops estimated", kind: "number minor", cell: (row) => number(row.stop_known) },
-  { title: "Median stop (at most)", kind: "number minor", span: (row) => row.stop_max_p50_ms },
-  { title: "95% of stops (at most)", kind: "number minor", span: (row) => row.stop_max_p95_ms },
-];
+/** Return a section that `told.py` knows: its rows are texts. */
+const toldSection = (name, { title = data.told[name].title, ...more } = {}) => ({ title: () => title, rows: (_, view) => view[name], ...more,
+  note: data.told[name].note ? () => data.told[name].note : null,
+  columns: (_, view) => data.told[name].columns.map((column, nth) => ({ ...column, isHead: nth === 0, cell: (row) => row[nth] }))
+    .filter((column) => !column.isOptional || view[name].some((row) => column.cell(row))) });
 const OUTCOMES = { converged: "converged", emptied: "emptied", deleted: "deleted", downgraded: "downgraded", open: "ongoing at capture" };
 /** Return the columns of rebalances; those of a group that was converted have epochs and generations. */
 const rebalanceColumns = (group, isConverted) => [
@@ -195,8 +174,6 @@ function runsOf(worker, owned, isCut) {
   return { connectors: count(has?.connectors ?? 0), tasks: count(has?.tasks ?? 0), words: has?.roles.get(null)?.join("; ") ?? (isCut ? "" : "nothing") };
 }
 
-const latestFirst = (rows) => [...rows].sort((a, b) => b.at_offset - a.at_offset);
-
 /** Return what a group's page shows of its history: members as they are now, and units with and without an owner. */
 function viewOf(group, history) {
   const now = new Map(history.intervals.filter((each) => each.to_ms === null).map((each) => [`${each.incarnation} ${each.member_id}`, each]));
@@ -213,7 +190,6 @@ function viewOf(group, history) {
   const isCut = history.totals.units > history.units.length;
   return { ...history, group, clients, members, isBlocker: (row) => rank(row) === 0,
     owners: [...owned].map(([member_id, of]) => ({ ...of, member_id, client: clients.get(member_id) })),
-    migrations: latestFirst(history.migrations), periods: latestFirst(history.periods),
     workers: history.workers.map((row) => ({ ...row, has: runsOf(row, owned, isCut) })),
     free: history.tasks.filter((row) => row.status === "open"), moved: history.tasks.filter((row) => row.status !== "open") };
 }
@@ -233,9 +209,8 @@ const SECTIONS = [
   { title: () => "Rebalances, the latest first", rows: (_, view) => view.rebalances, columns: (group, view) => rebalanceColumns(group, view.migrations.length > 0) },
   { title: () => "Partition handovers, the latest first", rows: (_, view) => view.handovers, columns: () => HANDOVER_COLUMNS, isFolded: () => true },
   { title: (group) => `${titled(kindOf(group).units)} that changed their ${kindOf(group).owner}, the latest first`, rows: (_, view) => view.moved, columns: taskColumns, isFolded: () => true },
-  { title: () => "Changes of the protocol, the latest first", rows: (_, view) => view.migrations, columns: () => MIGRATION_COLUMNS },
-  { title: () => "Before and after", rows: (_, view) => view.periods, note: () => data.comparison, isWhole: true,
-    columns: (_, view) => [...PERIOD_COLUMNS, ...(view.periods.some((row) => row.stop_known) ? STOP_COLUMNS : [])] },
+  toldSection("migrations", { title: "Changes of the protocol, the latest first" }),
+  toldSection("periods", { isWhole: true }),
 ];
 
 /** Return the tables of the sections that have rows. */
