@@ -94,12 +94,7 @@ def _results(verdict: Verdict) -> Iterator[Json]:
                 # GitHub compares this fingerprint only. A number distinguishes several findings of one member.
                 "partialFingerprints": {"primaryLocationLineHash": f"{same}:{seen[same]}"},
                 "properties": {
-                    "cluster": found.cluster,
-                    "group_id": found.group_id,
-                    "group_epoch": found.group_epoch,
-                    "member_id": found.member_id,
-                    "partition": found.partition,
-                    "offset": found.offset,
+                    name: value for name, value in found.columns().items() if name not in {"severity", "message"}
                 },
             }
 

@@ -72,6 +72,8 @@ def test_violations_are_results():
         "member_id": MEMBER,
         "partition": 3,
         "offset": 1234,
+        "blocker": None,
+        "age_ms": None,
     }
     (location,) = first["locations"]
     assert location["physicalLocation"] == {
