@@ -18,7 +18,7 @@ __all__ = ["EXPECTATIONS", "Expectation", "Limit", "load_expectations"]
 
 _NAMES: Final = (
     *("group_stable", "rebalance_time", "rebalance_time_p95", "revocation_time", "awaited_partition_free"),
-    *("unowned_time", "superseded_epochs", "mixed_protocols", "upgradable"),
+    *("unowned_time", "superseded_epochs", "mixed_protocols", "no_common_protocol", "upgradable"),
     *("one_owner", "epoch_order", "epochs_grow", "target_covers_topics", "names_or_regex", "assignor_versions"),
     *("aborted_rounds", "sync_time", "eager_rebalances", "downgraded"),
     *("connect_task_running", "connect_delay", "connect_config_lag", "connect_balance"),

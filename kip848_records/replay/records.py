@@ -153,7 +153,10 @@ class StreamsGroupEpochValue(NamedTuple):
 
 
 class MemberValue(NamedTuple):
-    """The value of a type 5. `topics` are sorted; `is_classic`: it has classicMemberMetadata."""
+    """The value of a type 5. `topics` are sorted; `is_classic`: it has classicMemberMetadata.
+
+    `classic_protocols`: the names of the assignors there, in their order; None for a member of the consumer protocol.
+    """
 
     instance_id: str | None
     rack_id: str | None
@@ -166,6 +169,7 @@ class MemberValue(NamedTuple):
     is_classic: bool
     assignors: tuple[tuple[str | None, int, int, int], ...] = ()
     """In early dialects: name, minimum, maximum and own version of each."""
+    classic_protocols: tuple[str | None, ...] | None = None
 
 
 class StreamsMemberValue(NamedTuple):

@@ -305,6 +305,11 @@ def _running(found: Fleet) -> Iterator[Section]:
         last = [row.group_id for row in found.groups if row.has_last_consumer]
         if last:
             notes.append(f"{names_text(last, _NAMED)}: has one consumer member; if that leaves, the group goes back")
+        if apart := [row.group_id for row in found.groups if row.has_common_protocol is False]:
+            notes.append(
+                f"{names_text(apart, _NAMED)}: the classic members have no assignor in common; if the last consumer "
+                "member leaves, that fails, and the group does not go back"
+            )
         only = [row.group_id for row in found.of_verdict(ONLY_CLASSIC)]
         if only:
             notes.append(

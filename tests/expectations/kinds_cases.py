@@ -201,8 +201,51 @@ def _classic(**columns: Any) -> Tables:
     return {**{name: [] for name in (*names, *more)}, "group_state": [group | columns]}
 
 
+def _half_way(*protocols: list[str] | None) -> Tables:
+    """A consumer group with a consumer member, and a classic one for each list of assignors."""
+    member = {"group_type": "consumer", "joined_offset": 1}
+    state = {"group_type": "consumer", "state": "reconciled"}
+    return {
+        "group_state": [{"group_type": "consumer"}],
+        "membership": [
+            member | {"member_id": "new"},
+            *(
+                member | {"member_id": f"m{nth}", "joined_offset": 2 + nth, "classic_protocols": each}
+                for nth, each in enumerate(protocols)
+            ),
+        ],
+        "member_state_timeline": [
+            state | {"member_id": "new", "is_classic": False, "from_offset": 1},
+            *(
+                state | {"member_id": f"m{nth}", "is_classic": True, "from_offset": 2 + nth}
+                for nth in range(len(protocols))
+            ),
+        ],
+    }
+
+
 CASES = [
     *(case for each in PATTERNS if each.name in OF_A_GROUP for case in _of_pattern(each.name)),
+    Made("no_common_protocol", "range", PASS, _half_way(["range", "sticky"], ["range"])),
+    Made("no_common_protocol", "lost", UNKNOWN, _half_way(["range"], None)),
+    Made("no_common_protocol", "all lost", UNKNOWN, _half_way(None)),
+    Made("no_common_protocol", "all have moved", None, _half_way()),
+    Made(
+        "no_common_protocol",
+        "two",
+        VIOLATION,
+        _half_way(["range"], ["mine", "mine"], None),
+        "expected the 3 members with the classic protocol to have an assignor in common, no more than 1 of 2 have the "
+        "same of mine, range: if the last consumer member leaves, that fails, and the group does not go back",
+    ),
+    Made(
+        "no_common_protocol",
+        "none",
+        VIOLATION,
+        _half_way([]),
+        "expected the 1 member with the classic protocol to have an assignor in common, none has any: if the last "
+        "consumer member leaves, that fails, and the group does not go back",
+    ),
     Made("upgradable", "online", PASS, _classic(upgradable=True)),
     Made("upgradable", "unreadable", UNKNOWN, _classic()),
     Made(

@@ -17,6 +17,7 @@ from kip848_records.replay.records import (
 )
 from kip848_records.replay.share.values import ShareStateValue, ShareTopic
 from tests.replay.classic_records import classic_group_of
+from tests.replay.plain_records import classic_protocols_of
 from tests.replay.streams_json import streams_value
 
 END = 1 << 40
@@ -93,6 +94,7 @@ def _value(role: Role, value: Mapping[str, Any], numbers: PartitionNumbers) -> A
                 value.get("rebalanceTimeoutMs"),
                 value.get("classicMemberMetadata") is not None,
                 tuple(tuple(each) for each in value.get("assignors") or ()),
+                classic_protocols_of(value.get("classicMemberMetadata")),
             )
         case Role.ASSIGNMENT_EPOCH:
             return value["assignmentEpoch"]

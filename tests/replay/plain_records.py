@@ -163,7 +163,13 @@ def _member(value: dict[str, Any]) -> tuple[Any, ...]:
         *(value.get(name) for name in ("serverAssignor", "rebalanceTimeoutMs")),
         value.get("classicMemberMetadata") is not None,
         tuple(assignors),
+        classic_protocols_of(value.get("classicMemberMetadata")),
     )
+
+
+def classic_protocols_of(metadata: dict[str, Any] | None) -> tuple[str, ...] | None:
+    """The names of the assignors of a member of the classic protocol."""
+    return None if metadata is None else tuple(each["name"] for each in metadata["supportedProtocols"])
 
 
 def _partitions(topics: list[dict[str, Any]]) -> set[tuple[str, int]]:

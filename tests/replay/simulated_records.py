@@ -10,6 +10,7 @@ from kip848_records.replay.records import (
     RegularExpressionValue,
 )
 from tests.replay.classic_records import classic_group_of
+from tests.replay.plain_records import classic_protocols_of
 
 TABLES = {
     rows.Epoch: "epoch_timeline",
@@ -63,6 +64,7 @@ def member_of(value, _):
         server_assignor=value["serverAssignor"],
         rebalance_timeout_ms=value["rebalanceTimeoutMs"],
         is_classic=value.get("classicMemberMetadata") is not None,
+        classic_protocols=classic_protocols_of(value.get("classicMemberMetadata")),
     )
 
 

@@ -416,6 +416,14 @@ def test_the_page_of_groups_of_the_new_protocols_has_no_such_section(tmp_path) -
     assert "Move to the consumer protocol" not in page(contents(DuckTables(str(tmp_path)))).html
 
 
+def test_members_without_a_common_assignor_are_named(found) -> None:
+    made = Fleet()
+    made.mixed("half", 1, {"classic_protocols": ["range"]}, {"classic_protocols": ["mine"]})
+    made.mixed("fine", 1, {"classic_protocols": ["range"]}, {"classic_protocols": ["mine", "range"]})
+    notes = section(found(made), "Half-way").notes
+    assert [note.partition(":")[0] for note in notes if "no assignor in common" in note] == ["half"]
+
+
 def test_the_check_finds_the_groups_that_the_command_refuses(printed, tmp_path) -> None:
     made, file = Fleet(), tmp_path / "check.json"
     made.mixed("half", 1, {"client_id": "old"})

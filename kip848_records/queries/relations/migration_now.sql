@@ -5,6 +5,7 @@
 -- members have left; an Empty application of Kafka Streams too, as it needs a release of brokers that is not in the log);
 -- not_a_consumer (no other protocol exists, Empty or not: a consumer would only take the id); unloadable; mixed (members of both protocols); only_classic (a
 -- consumer group in which all members use the classic protocol); unknown (its last record is lost or unreadable).
+-- has_common_protocol: whether the classic members of a consumer group have an assignor in common; null: not known, or another group.
 -- can_move: it can move now, or is half-way; null for unknown.
 -- The numbers of rebalances are those of the present incarnation as a classic group: neither the first assignment, nor what
 -- emptied it. per_hour is null if fewer than 10 minutes were observed.
@@ -117,6 +118,7 @@ SELECT
     stops.stopped AS partitions_stopped, coalesce(stops.is_minimum, false) AS is_minimum, stops.unowned_ms,
     estimated.stop_max_p95_ms, estimated.known AS stops_known, troubled.patterns AS troubles, upgrades.mixed_since,
     judged.last_joined_at, judged.verdict = 'mixed' AND judged.consumer_members = 1 AS has_last_consumer,
+    CASE WHEN shared.most < shared.known THEN false WHEN shared.known = shared.members THEN true END AS has_common_protocol,
     judged.rebalance_timeout_ms, judged.least_session_timeout_ms, judged.session_timeout_ms,
     CASE WHEN judged.is_malformed THEN concat_ws(', ', 'KAFKA-20662', bugs.known_bugs) ELSE bugs.known_bugs END AS known_bugs,
     judged.offset, judged.captured_at, judged.history
@@ -136,3 +138,4 @@ LEFT JOIN upgrades
     ON upgrades.partition = judged.partition AND upgrades.group_id = judged.group_id
     AND upgrades.incarnation = judged.incarnation
 LEFT JOIN bugs ON bugs.partition = judged.partition AND bugs.group_id = judged.group_id
+LEFT JOIN common_protocols AS shared ON shared.partition = judged.partition AND shared.group_id = judged.group_id

@@ -3,6 +3,7 @@
 SELECT
     stay.partition, stay.group_id, stay.incarnation, stay.group_type, stay.member_id, stay.instance_id, stay.client_id,
     stay.client_host, stay.joined_at, stay.session_timeout_ms, stay.rebalance_timeout_ms, states.state,
+    stay.classic_protocols,
     coalesce(states.is_classic, stay.group_type = 'classic') AS is_classic, present.protocol_type, present.protocol,
     present.generation, present.captured_at
 FROM membership AS stay

@@ -36,6 +36,7 @@ def _members(columns: Columns) -> Iterable[MemberValue]:
         columns.ints("rebalance_timeout_ms"),
         is_classic,
         _assignors(columns),
+        _classic_protocols(columns),
     )
 
 
@@ -46,6 +47,16 @@ def _assignors(columns: Columns) -> Iterable[tuple[tuple[str | None, int, int, i
     versions = (assignors.field(name).to_pylist() for name in ("minimum_version", "maximum_version", "version"))
     items = list(zip(texts(assignors.field("name")), *versions, strict=True))
     return (tuple(items[first:end]) for first, end in pairwise(offsets.tolist()))
+
+
+def _classic_protocols(columns: Columns) -> Iterable[tuple[str | None, ...] | None]:
+    if "classic_member_metadata" not in columns:
+        return repeat(None, columns.rows)
+    metadata = columns["classic_member_metadata"]
+    offsets, protocols = list_parts(metadata.field("supported_protocols"))
+    names = texts(protocols.field("name"))
+    parts = zip(metadata.is_valid().to_pylist(), pairwise(offsets.tolist()), strict=True)
+    return (tuple(names[first:end]) if is_classic else None for is_classic, (first, end) in parts)
 
 
 def _current_assignments(columns: Columns) -> Iterable[CurrentAssignmentValue]:

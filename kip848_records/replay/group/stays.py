@@ -22,6 +22,7 @@ PRESENT: Final[Left] = (None, None, None, None)
 _IDENTITY: Final = (
     *("instance_id", "client_id", "client_host", "rack_id", "server_assignor"),
     *("rebalance_timeout_ms", "session_timeout_ms", "topics", "regex", "process_id", "topology_epoch"),
+    "classic_protocols",
 )
 
 

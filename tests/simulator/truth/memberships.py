@@ -127,6 +127,7 @@ class MembershipTruth:
             "rack_id": member.rack_id,
             "server_assignor": member.assignor,
             "regex": member.regex or None,
+            "classic_protocols": _classic_protocols(member),
             "away_ms": None if member.instance_id is None else away_ms,
         }
 
@@ -145,6 +146,12 @@ def _identity(member: Member) -> Row:
         "rebalance_timeout_ms": member.rebalance_timeout_ms,
         "topics": tuple(sorted(member.topics)),
     }
+
+
+def _classic_protocols(member: Member) -> tuple[str, ...] | None:
+    if member.classic is None:
+        return None
+    return tuple(protocol["name"] for protocol in member.classic["supportedProtocols"])
 
 
 def _epoch(group: Group | None) -> int | None:
