@@ -63,10 +63,10 @@ class FileByKey:
     def _add_transactions(self, columns: GroupColumns) -> None:
         producers = columns.group.headers.producer_id[columns.group.records.batch]
         self._ended.update(np.unique(producers[columns.is_control]).tolist())
-        is_open = (columns.outcome == PENDING) & ~columns.is_control
-        for producer in np.unique(producers[is_open]).tolist():
-            rows = np.flatnonzero(is_open & (producers == producer))
-            self._note_open(producer, columns, rows)
+        rows = np.flatnonzero((columns.outcome == PENDING) & ~columns.is_control)
+        rows = rows[np.argsort(producers[rows], kind="stable")]
+        for theirs in np.split(rows, np.flatnonzero(np.diff(producers[rows])) + 1) if len(rows) else ():
+            self._note_open(int(producers[theirs[0]]), columns, theirs)
 
     def _note_open(self, producer: int, columns: GroupColumns, rows: NDArray[np.int64]) -> None:
         """Note records that have no marker up to the end of the file: they are of one transaction of the producer."""
