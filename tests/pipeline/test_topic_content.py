@@ -160,6 +160,35 @@ def test_transactions_without_a_marker(tmp_path, ended_in):
     assert (row.open_from, row.open_ms) == (1, 60_000)
 
 
+def test_open_transactions_of_several_producers_whose_batches_alternate(tmp_path):
+    batches, written = [], [commit(n, START + n, "gh"[n % 2], "t", 0, COMMITTED) for n in range(6)]
+    for n, w in enumerate(written):
+        record = Record(n, w.millis, w.key, w.value)
+        batches.append(write_batch([record], producer_id=20 - n % 2, transactional=True))
+    write_segments(tmp_path / "log", {0: Partition(files={0: batches})})
+    (row,) = audited(tmp_path / "log", tmp_path / "out").rows("SELECT * FROM partition_content", "c")
+    found = row.open_transactions, row.open_producers, row.open_groups, row.open_from
+    assert found == (2, [19, 20], ["g", "h"], 0)
+
+
+def test_only_what_the_cleaner_has_not_been_to_shows_rates(tmp_path):
+    """A file that was cleaned, and one behind it: the commit that it begins with repeats the last one of the other."""
+    cleaned = [commit(90, START, "g", "t", 0, COMMITTED), commit(99, START + 1000, "g", "u", 0, COMMITTED)]
+    dirty = [commit(100 + n, START + 100_000 + 1000 * n, "g", "t", 0, COMMITTED) for n in range(121)]
+    files = {base: [write_batch([Record(w.offset, w.millis, w.key, w.value)]) for w in records]
+             for base, records in ((0, cleaned), (100, dirty))}  # fmt: skip
+    write_segments(tmp_path / "log", {0: Partition(files=files)})
+    tables = audited(tmp_path / "log", tmp_path / "out")
+    rows = {row.topic: row for row in tables.rows("SELECT * FROM topic_content", "c")}
+    assert (rows["t"].records, rows["t"].dirty_records, rows["t"].unchanged, rows["t"].dirty_unchanged) == (
+        *(122, 121),
+        *(121, 121),
+    )
+    assert (rows["u"].records, rows["u"].dirty_records, rows["u"].dirty_ms) == (1, 0, 120_000)
+    (group,) = tables.rows(questions()["who_commits"].sql, "c")
+    assert group.per_second == pytest.approx(121 / 120)
+
+
 def test_the_largest_batch(tmp_path):
     batches = [
         write_batch([Record(n, START, commit(n, START, "g", "t", 0, (3, 1, 0, "m" * size)).key, b"v" * size)])
