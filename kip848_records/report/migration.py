@@ -65,8 +65,8 @@ BEFORE_AND_AFTER: Final = Told(
         Column("median stop", _of("stop_max_p50_ms"), AT_MOST, "minor", is_optional=True),
         Column("95% of stops", _of("stop_max_p95_ms"), AT_MOST, "minor", is_optional=True),
     ),
-    note="Do not compare the time without an owner between protocols: a classic group hides its join phase. "
-    "See docs/groups/migration.md",
+    note="Do not compare the time without an owner between protocols: a classic group hides its join phase",
+    page="docs/groups/migration.md",
 )
 TOLD: Final = {each.name: each for each in (CONVERSIONS, BEFORE_AND_AFTER)}
 """The sections by the names of their rows."""

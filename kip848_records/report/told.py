@@ -11,7 +11,7 @@ from rich.text import Text
 
 from kip848_records.machine.paths import with_page_paths
 from kip848_records.report.page.sections import SECTIONS
-from kip848_records.report.terminal import fitted_table, wrapped
+from kip848_records.report.terminal import fitted_table
 from kip848_records.text import span_text
 from kip848_records.times import time_text
 
@@ -58,13 +58,17 @@ class Column(NamedTuple):
 
 
 class Told(NamedTuple):
-    """A section: `name` is that of its rows. `cut`: which rows are shown if there are more; `note`: stands below it."""
+    """A section: `name` is that of its rows. `cut`: which rows are shown if there are more; `note`: stands below it.
+
+    `page`: that of the documentation, which only the terminal names: the page may be on another machine.
+    """
 
     name: str
     title: str
     cut: str
     columns: Sequence[Column]
     note: str = ""
+    page: str = ""
 
     def for_page(self) -> dict[str, Any]:
         """Return what the page knows of the section: titles, kinds and styles of its columns, and the note."""
@@ -93,8 +97,7 @@ class Told(NamedTuple):
         right = [self.columns[n].title for n in shown if self.columns[n].kind in _RIGHT]
         yield from fitted_table(*titles, rows=[tuple(row[n] for n in shown) for row in cells], right=right)
         if self.note:
-            yield Text("")
-            yield wrapped(with_page_paths(self.note))
+            yield Text(f"\n{self.note}. See {with_page_paths(self.page)}")
 
 
 def _of_page(column: Column) -> dict[str, Any]:

@@ -20,7 +20,7 @@ const runbookOf = (pattern) => data.runbook[pattern] ? element("details", { clas
 
 /** Say what happened over time, since when, and what to do; `behind` are the rows that this one explains. */
 function troubleOf(group, row, behind) {
-  const when = row.is_present ? `since ${timeText(row.first_ms)}${group.captured_ms === null ? "" : `, for ${row.at_least ? "\u2265 " : ""}${spanText(group.captured_ms - row.first_ms)}`}, and still so at capture`
+  const when = row.is_present ? `since ${timeText(row.first_ms)}${row.lasts_ms === null ? "" : `, for ${row.at_least ? "\u2265 " : ""}${spanText(row.lasts_ms)}`}, and still so at capture`
     : `${timeText(row.first_ms)} to ${timeText(row.last_ms)}, over since then`;
   const cost = row.cost_share >= 0.01 ? `; it cost ${Math.round(100 * row.cost_share)}% of the group's work` : "";
   return element("div", { class: `trouble ${row.severity}${row.is_present ? "" : " past"}` }, element("p", { class: "sentence" }, row.sentence),
@@ -46,7 +46,7 @@ function diagnosisOf(group, rows) {
 }
 
 /** Return the worst trouble of a group that fails over time, as a row of its diagnosis: the list of groups has it. */
-const worstTrouble = (group) => group.health === "failing" ? [{ ...group, is_present: true, explained_by: null, cost_share: null }] : [];
+const worstTrouble = (group) => group.health === "failing" ? [{ ...group, lasts_ms: group.failing_ms, is_present: true, explained_by: null, cost_share: null }] : [];
 
 /** Say who blocks a stuck group, who and what waits for it, and what to do; `members` and `free` tasks once they are known. */
 function adviceOf(group, { members, free, diagnosis } = { members: [], free: [], diagnosis: [] }) {

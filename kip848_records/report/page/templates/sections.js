@@ -1,18 +1,15 @@
 // The sections of a group's page, in their order: the title, the rows and the columns of each.
 
 const ENDINGS = { next_generation: "", emptied: "last member left", upgraded: "upgrade", replaced: "another type of group", deleted: "deletion" };
-const sinceCapture = (group, at) => at === null || group.captured_ms === null ? null : group.captured_ms - at;
 
 // A generation without an end may have ended unseen: only the group's present one is ongoing.
 const isOngoing = (row) => row.is_present && row.ended_by === null;
-const lastedMs = (row, group) =>
-  isOngoing(row) ? sinceCapture(group, row.completed_at_ms) : row.completed_at_ms === null || row.ended_at_ms === null ? null : row.ended_at_ms - row.completed_at_ms;
 const generationColumns = (group) => [
   { title: "Generation", isHead: true, kind: "number", cell: (row) => number(row.generation) },
   { title: "Completed (UTC)", kind: "time", cell: (row) => clockText(row.completed_at_ms) },
   { title: "Cause", cell: (row) => causesText(row.cause, group) },
   { title: "Sync time", kind: "number", span: (row) => row.sync_ms },
-  { title: "Lasted", kind: "number minor lesser", span: (row) => lastedMs(row, group), isMinimum: isOngoing },
+  { title: "Lasted", kind: "number minor lesser", span: (row) => row.lasted_ms, isMinimum: isOngoing },
   { title: "Rounds", kind: "number", cell: (row) => number(row.rounds) },
   { title: `${titled(kindOf(group).member)}s`, kind: "number", cell: (row) => number(row.members) },
   { title: "Joined", kind: "number minor lesser", cell: (row) => number(row.joined) },
@@ -53,13 +50,13 @@ const WORKER_COLUMNS = [
   { title: "Joined with", kind: "number minor lesser", cell: (row) => row.worker_config_offset },
   { title: "Since (UTC)", kind: "time minor", cell: (row) => clockText(row.joined_at_ms) },
 ];
-const topicColumns = (group) => [
+const TOPIC_COLUMNS = [
   { title: "Partitions", isHead: true, kind: "id", cell: (row) => row.units },
   { title: "State", cell: (row) => row.state },
   { title: "Since (UTC)", kind: "time", cell: (row) => clockText(row.from_ms) },
-  { title: "For", kind: "number", span: (row) => sinceCapture(group, row.from_ms), isMinimum: () => true },
+  { title: "For", kind: "number", span: (row) => row.lasts_ms, isMinimum: () => true },
   { title: "Without a member", kind: "id", cell: (row) => row.state !== "initialized" ? "" : row.is_subscribed ? row.free || "none" : "no member subscribes" },
-  { title: "Without for", kind: "number", span: (row) => sinceCapture(group, row.free_since_ms), isMinimum: () => true },
+  { title: "Without for", kind: "number", span: (row) => row.free_ms, isMinimum: () => true },
 ];
 /** Return the columns of what members are to get and to give up, if any is. */
 const changeColumns = (members) => [["gets", "Is to get"], ["gives", "Is to give up"]].filter(([name]) => members.some((row) => row[name].length))
@@ -100,7 +97,7 @@ const memberColumns = (group, view) => [
     { title: "Joined (UTC)", kind: "time", cell: (row) => clockText(row.joined_at_ms) },
     { title: "Left (UTC)", kind: "time", cell: (row) => clockText(row.left_at_ms) },
   ] : [
-    { title: "Behind for", kind: "number", span: (row) => row.behind, isMinimum: () => true },
+    { title: "Behind for", kind: "number", span: (row) => row.behind_ms, isMinimum: () => true },
     ...(kindOf(group).shares_units ? [] : [
       { title: `Waits for ${kindOf(group).units}`, kind: "number", cell: (row) => row.awaited ? number(row.awaited) : "" },
       { title: "Blocked by", kind: "id", cell: (row) => row.blocked_by ?? "" },
@@ -184,8 +181,7 @@ function viewOf(group, history) {
     const isPresent = row.left_at_ms === null && row.left_how === null;
     const state = isPresent ? now.get(`${row.incarnation} ${row.member_id}`)?.state : null;
     return { ...row, now: isPresent ? kindOf(group).states[state] ?? (!kindOf(group).has_epochs ? kindOf(group).member : "") : leftText(row),
-      has: (isPresent && owned.get(row.member_id)?.roles.get(null)) || [],
-      behind: row.behind_since_ms === null || group.captured_ms === null ? null : group.captured_ms - row.behind_since_ms };
+      has: (isPresent && owned.get(row.member_id)?.roles.get(null)) || [] };
   }).sort((a, b) => rank(a) === rank(b) ? 0 : rank(a) - rank(b));
   const isCut = history.totals.units > history.units.length;
   return { ...history, group, clients, members, isBlocker: (row) => rank(row) === 0,
@@ -199,7 +195,7 @@ const SECTIONS = [
   { title: () => "Checks", rows: (_, view) => view.findings, columns: findingColumns },
   { title: (group) => `${titled(kindOf(group).units)} without ${ownerText(group)}`, rows: (_, view) => view.free, columns: freeColumns },
   { title: () => "Workers", rows: (_, view) => view.workers, columns: () => WORKER_COLUMNS },
-  { title: () => "Partitions by state", rows: (_, view) => view.topics, columns: topicColumns },
+  { title: () => "Partitions by state", rows: (_, view) => view.topics, columns: () => TOPIC_COLUMNS },
   { title: (group) => kindOf(group).owned_title, rows: (group, view) => kindOf(group).owned.length ? view.owners : [], columns: ownerColumns },
   { title: () => "Members", rows: (_, view) => view.members, columns: memberColumns, chosen: (_, view) => view.isBlocker, isFolded: (_, view) => view.workers.length > 0 },
   { title: () => "Committed offsets of what members own", rows: (_, view) => view.consumption, columns: consumptionColumns },

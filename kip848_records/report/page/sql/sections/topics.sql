@@ -15,9 +15,12 @@ free AS (
   GROUP BY partition, group_id, incarnation, topic_id
 )
 SELECT topics.partition, topics.group_id, topics.incarnation, place, state, unix_millis(from_at) AS from_ms, at_offset,
+  ms_between(from_at, captures.captured_at) AS lasts_ms,
   history, array_join(array_sort(partitions), ' ') AS numbers, free.topic_id IS NOT NULL AS is_subscribed,
   CASE WHEN state = 'initialized' THEN free END AS free,
-  CASE WHEN state = 'initialized' THEN free_since_ms END AS free_since_ms
+  CASE WHEN state = 'initialized' THEN free_since_ms END AS free_since_ms,
+  CASE WHEN state = 'initialized' THEN unix_millis(captures.captured_at) - free_since_ms END AS free_ms
 FROM topics
+LEFT JOIN captures ON captures.partition = topics.partition
 LEFT JOIN free ON topics.partition = free.partition AND topics.group_id = free.group_id
   AND topics.incarnation = free.incarnation AND topics.topic_id = free.topic_id
