@@ -136,7 +136,10 @@ def rows_of(rows: Rows, skipped: Mapping[tuple[int, str], list[range]]) -> dict[
 
 
 def _comparable(row: Any) -> str:
-    return repr([value for name, value in row._asdict().items() if name not in DIFFERENT])
+    columns = {name: value for name, value in row._asdict().items() if name not in DIFFERENT}
+    if columns.get("blocker") is not None:  # its texts name what the kind of group has: partitions, or tasks
+        columns["blocker"] = columns["blocker"]._replace(sentence=None, next_step=None, ongoing=None)
+    return repr([*columns.values()])
 
 
 def _gap(row: Any) -> tuple[Any, ...]:
