@@ -127,8 +127,8 @@ def read_coverage(engine: Engine, ask: Ask, log: Relation) -> LogCoverage:
     return LogCoverage(copies, partitions, _stale(engine, log, by_partition, copies))
 
 
-def read_losses(ask: Ask, first_repeated: Mapping[tuple[int, int], int | None]) -> dict[int, tuple[int, int]]:
-    """Return by partition of a live topic the first and the last offset at which records of any group may be lost.
+def read_losses(ask: Ask, first_repeated: Mapping[tuple[int, int], int | None]) -> dict[int, list[int]]:
+    """Return by partition of a live topic, in order, the first and last offsets of what any group may have lost.
 
     What a run fetched is one copy of its range: its unreadable batches, and what is missing behind the first repeated
     key, are lost as they are in a copy of the broker's files. Rows of Spark's Kafka source show neither.
@@ -147,7 +147,7 @@ def read_losses(ask: Ask, first_repeated: Mapping[tuple[int, int], int | None]) 
         for first, behind, _ in () if fetched is None else fetched.unread:
             found[row.partition] += [first, first if behind is None else behind - 1]
         found[row.partition] += [at for at in (row.first_lost, row.last_lost) if at is not None]
-    return {partition: (min(lost), max(lost)) for partition, lost in found.items() if lost}
+    return {partition: sorted(lost) for partition, lost in found.items() if lost}
 
 
 def repeated_keys(records: str) -> str:

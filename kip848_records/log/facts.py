@@ -148,7 +148,7 @@ def _captured_ms(known_ms: int | None, newest_ms: int | None) -> int | None:
     return max((ms for ms in (known_ms, newest_ms) if ms is not None), default=None)
 
 
-def _coverage_of_topic(knowledge: Knowledge, losses: Mapping[int, tuple[int, int]]) -> LogCoverage:
+def _coverage_of_topic(knowledge: Knowledge, losses: Mapping[int, Sequence[int]]) -> LogCoverage:
     source = knowledge.runs[-1].sources[0]
     partitions = coverage_of_reads(knowledge.reads, losses)
     copies = [

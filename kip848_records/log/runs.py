@@ -154,23 +154,23 @@ def first_repeated_keys(reads: Sequence[PartitionRead]) -> dict[tuple[int, int],
 
 
 def coverage_of_reads(
-    reads: Sequence[PartitionRead], losses: Mapping[int, tuple[int, int]]
+    reads: Sequence[PartitionRead], losses: Mapping[int, Sequence[int]]
 ) -> dict[int, PartitionCoverage]:
     """Return the coverage of each partition of a live topic.
 
-    `losses`: the first and the last offset of the partition's lost records that may belong to any group.
+    `losses`: in order, first and last offsets of the partition's lost records that may belong to any group.
     """
     by_partition: dict[int, list[PartitionRead]] = {}
     for each in reads:
         by_partition.setdefault(each.partition, []).append(each)
     return {
         partition: PartitionCoverage(
-            complete_ranges=_complete_ranges(theirs, losses.get(partition)),
+            complete_ranges=_complete_ranges(theirs, losses.get(partition, ())),
             log_start_missing=theirs[-1].log_start_missing,
             last_offset=theirs[-1].until_offset - 1,
             tombstone_gaps=tuple(read.from_offset for read in theirs if read.is_tombstone_gap),
-            first_loss=losses.get(partition, (None, None))[0],
-            last_loss=losses.get(partition, (None, None))[1],
+            first_loss=next(iter(losses.get(partition, ())), None),
+            last_loss=next(reversed(losses.get(partition, ())), None),
             captured_at=theirs[-1].captured_ms,
             is_read_to_end=theirs[-1].is_read_to_end,
         )
@@ -178,7 +178,7 @@ def coverage_of_reads(
     }
 
 
-def _complete_ranges(reads: Sequence[PartitionRead], lost: tuple[int, int] | None) -> tuple[tuple[int, int], ...]:
+def _complete_ranges(reads: Sequence[PartitionRead], lost: Sequence[int]) -> tuple[tuple[int, int], ...]:
     """Return the complete ranges of a partition: the last read within each has the most facts.
 
     A range in which records were lost is complete behind the last of them, as a copy of files is.
@@ -190,8 +190,7 @@ def _complete_ranges(reads: Sequence[PartitionRead], lost: tuple[int, int] | Non
         for read in last_of_each
         if read.complete_from is not None
     )
-    last_lost = -1 if lost is None else lost[1]
-    behind_losses = ((max(first, last_lost + 1) if last_lost < until else first, until) for first, until in ranges)
+    behind_losses = ((max([first, *(at + 1 for at in lost if at < until)]), until) for first, until in ranges)
     return tuple((first, until) for first, until in behind_losses if first < until)
 
 

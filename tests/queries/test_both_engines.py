@@ -160,7 +160,10 @@ MORE = {
         CONTENT | {"group_id": "d", "partition": 77},
     ],
     "topic_name": [{"topic_id": "T", "topic": "t", "source": "topics_file"}],
-    "partition_history": [{"partition": 77, "copy": "made", "is_base": True, "first_lost_offset": 3}],
+    "partition_history": [
+        *({"partition": number, "is_base": True} for number in range(10)),
+        {"partition": 77, "copy": "made", "is_base": True, "first_lost_offset": 3},
+    ],
     "partition_handover": [{"group_type": "classic", "topic": "t", "released_at": NOW, "history": "right_censored"}],
     "share_partition_state": [
         {"topic": "t", "topic_id": "T", "state": "initialized", "partitions": [0]},
