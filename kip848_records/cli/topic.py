@@ -9,6 +9,7 @@ from kip848_records.cli.arguments import add_quiet
 from kip848_records.cli.audited import add_tables, check_tables, opened_tables
 from kip848_records.cli.output import print_parts
 from kip848_records.cli.progress import shown_progress
+from kip848_records.errors import InputError
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -25,7 +26,7 @@ def add(commands: Commands) -> None:
     """Add the command."""
     command = commands.add_parser(
         "topic",
-        help="what is in __consumer_offsets itself: who fills it, what a cleaning would free, whether it is healthy",
+        help="what is in __consumer_offsets itself: who fills it, what is superseded, whether it is healthy",
         description="Says what __consumer_offsets holds, by type, group, topic and partition: live keys and superseded "
         "records, who commits most, commits that change nothing, offsets of groups and topics that are gone, the "
         "largest batch, transactions without a marker. Of a log, or of the tables of an audit with --topic-content.",
@@ -41,7 +42,7 @@ def add(commands: Commands) -> None:
 def _run(arguments: Namespace) -> int:
     check_tables(arguments)
     from kip848_records.report.sections import captured_text, sections_markdown, sections_terminal
-    from kip848_records.report.topic import as_json, sections
+    from kip848_records.report.topic import NOT_COUNTED, as_json, sections
 
     with (
         shown_progress(arguments) as progress,
@@ -58,6 +59,11 @@ def _run(arguments: Namespace) -> int:
             print(sections_markdown(f"{_TITLE}: {captured_text(each.run)}", sections(each)), end="")
         else:
             print_parts(sections_terminal(captured_text(each.run), sections(each)))
+    if missing := [each.run.cluster for each in found if not each.is_counted]:
+        raise InputError(
+            f"what is in the topic of cluster {', '.join(missing)} is not counted: {NOT_COUNTED}",
+            "name the live topic itself, one copy of its files, or a dump without overlaps",
+        )
     return 0
 
 
@@ -75,5 +81,5 @@ def _contents(arguments: Namespace, tables: Tables, cluster: str | None) -> Sequ
         results = check(tables, settings, expectations=wanted, cluster=run.cluster).results
         for fault in (fault for result in results for fault in result.faults.values()):
             raise fault
-        found.append(contents(tables, run, results))
+        found.append(contents(tables, run, results, settings["hanging_transaction"]))
     return found

@@ -1,13 +1,14 @@
-"""What is in `__consumer_offsets`, and the health of the topic: who fills it, what a cleaning would free, what to do.
+"""What is in `__consumer_offsets`, and the health of the topic: who fills it, what is superseded, what to do.
 
 `contents` reads the tables once. `sections` is what people read, `as_json` what programs do.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from kip848_records.expectations.results import FAULT, NOT_APPLICABLE, PASS, UNKNOWN
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.report.sections import Section
 from kip848_records.report.sql import query
@@ -17,10 +18,13 @@ from kip848_records.times import time_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kip848_records.expectations.results import Result
+    from kip848_records.expectations.files import Setting
+    from kip848_records.expectations.results import Finding, Result
     from kip848_records.queries.tables import Row, Run, Tables
 
-CHECKS: Final = ("compaction_alive", "commit_rate", "dead_offsets")
+_HANGING: Final = "hanging_transaction"
+_COMPACTION: Final = "compaction_alive"
+CHECKS: Final = (_HANGING, _COMPACTION, "commit_rate", "dead_offsets")
 """The expectations about the topic."""
 
 _NAMED: Final = 3
@@ -28,14 +32,17 @@ _PERCENT: Final = 100
 _KILO: Final = 1000
 _DEFAULT_BATCH: Final = 1_048_588
 _NEAR_LIMIT: Final = 0.8
-LONG_MS: Final = 20 * 60 * 1000
-"""Kafka's default of `transaction.max.timeout.ms`, and five minutes: after that its coordinator has aborted it."""
+_BUSY: Final = 1
+"""Commits a second for each of its live keys from which on a group is told to commit less often."""
 
 
 class TopicContents(NamedTuple):
     """What is known of the topic: rows of the report's queries, most records first.
 
     `results`: of the expectations `CHECKS`. `owners`: clients by partition and group, with offset commits only.
+    `lost`: the partitions in which records were lost, and between which offsets. `is_counted`: false if the topic holds
+    records, but the tables do not count them. `long_ms`: `max_timeout` and `grace` of the expectation
+    `hanging_transaction`, together, in ms.
     """
 
     run: Run
@@ -45,6 +52,9 @@ class TopicContents(NamedTuple):
     topics: Sequence[Row]
     owners: Mapping[tuple[int, str], Sequence[str]]
     results: Sequence[Result]
+    lost: Sequence[Row]
+    is_counted: bool
+    long_ms: float
 
     @property
     def records(self) -> int:
@@ -58,7 +68,7 @@ class TopicContents(NamedTuple):
 
     @property
     def superseded(self) -> int:
-        """The records that a cleaning would remove."""
+        """The records with a later one of their key, and those of aborted transactions."""
         return sum(row.superseded for row in self.types)
 
     @property
@@ -78,44 +88,99 @@ class TopicContents(NamedTuple):
         return sorted(found, key=lambda row: (-(row.open_ms or 0), row.partition))
 
     @property
+    def hanging(self) -> list[Row]:
+        """Those of `opened` that the expectation says are open for too long.
+
+        Without offset commits it is not evaluated: then those that are open for longer than its limits together.
+        """
+        for result in self.results:
+            if result.name == _HANGING and result.status not in {NOT_APPLICABLE, FAULT}:
+                late = {each.partition for each in result.violations}
+                return [row for row in self.opened if row.partition in late]
+        return [row for row in self.opened if (row.open_ms or 0) > self.long_ms]
+
+    @property
+    def doubled(self) -> set[str]:
+        """The ids of groups that have records in several partitions."""
+        count = Counter(row.group_id for row in self.groups if row.group_id is not None)
+        return {group_id for group_id, times in count.items() if times > 1}
+
+    @property
     def is_topics_known(self) -> bool:
         """Whether a list of all topics is known."""
         return any(row.is_gone is not None for row in self.topics)
 
 
-def contents(tables: Tables, run: Run, results: Sequence[Result]) -> TopicContents:
-    """Return what is known of the topic of a cluster. `results`: of the expectations `CHECKS` about it."""
+NOT_COUNTED: Final = "the log was read more than once, or the same rows are in it twice"
+"""Why the tables do not count what the topic holds."""
+
+
+def contents(tables: Tables, run: Run, results: Sequence[Result], hanging: Setting) -> TopicContents:
+    """Return what is known of the topic of a cluster.
+
+    `results`: of the expectations `CHECKS` about it. `hanging`: the setting of `hanging_transaction`.
+    """
     rows = {
-        name: tables.rows(query(f"topic_{name}"), run.cluster) for name in ("types", "partitions", "groups", "topics")
+        name: tables.rows(query(name), run.cluster)
+        for name in (*(f"topic_{each}" for each in ("types", "partitions", "groups", "topics")), "lost_records")
     }
     owners = defaultdict(list)
     for row in tables.rows(query("topic_owners"), run.cluster):
         owners[row.partition, row.group_id].append(row.client_id)
-    return TopicContents(run, rows["types"], rows["partitions"], rows["groups"], rows["topics"], dict(owners), results)
+    return TopicContents(
+        run,
+        rows["topic_types"],
+        rows["topic_partitions"],
+        rows["topic_groups"],
+        rows["topic_topics"],
+        dict(owners),
+        results,
+        rows["lost_records"],
+        bool(rows["topic_types"]) or not tables.rows(query("topic_held"), run.cluster),
+        (hanging.limits["max_timeout"] + hanging.limits["grace"]) * _KILO,
+    )
 
 
 def headline(found: TopicContents) -> str:
     """Return the whole in a sentence."""
+    if not found.is_counted:
+        return f"not counted: {NOT_COUNTED}"
     size = "" if found.bytes is None else f", {_size(found.bytes)} on the disk,"
     text = f"{count_text(found.records, 'record')}{size} in {count_text(len(found.partitions), 'partition')}"
-    text += (
-        f": {_share(found.superseded, found.records)} superseded, {_share(found.commits, found.records)} offset commits"
+    if found.records:
+        text += (
+            f": {_share(found.superseded, found.records)} superseded, "
+            f"{_share(found.commits, found.records)} offset commits"
+        )
+    if found.lost:
+        text += ". Counts of records are minimums: records were lost"
+    troubles = [result.name for result in found.results if result.violations and result.name != _HANGING]
+    troubles += ["open transactions"] if found.hanging else []
+    if troubles:
+        text += f". Look at: {', '.join(troubles)}"
+    return f"{text}. {_checks_text(found.results)}"
+
+
+def _checks_text(results: Sequence[Result]) -> str:
+    counts = Counter(result.status for result in results)
+    passed = counts[PASS]
+    return (
+        f"{count_text(passed, 'check')} {'passes' if passed == 1 else 'pass'}, {counts[UNKNOWN]} unknown, "
+        f"{counts[NOT_APPLICABLE]} not applicable"
     )
-    bad = [row for row in found.opened if (row.open_ms or 0) > LONG_MS]
-    troubles = [result.name for result in found.results if result.violations] + (["open transactions"] if bad else [])
-    return f"{text}. " + (f"Look at: {', '.join(troubles)}" if troubles else "No trouble is seen")
 
 
 def sections(found: TopicContents) -> Iterator[Section]:
     """Yield the parts of the answer, whether the topic is healthy before who fills it."""
-    yield Section(headline(found), notes=tuple(_freed(found)))
+    yield Section(headline(found), notes=tuple(_freed(found)) if found.types else ())
     if found.types:
         yield _health(found)
         yield from _open(found)
         yield _by_type(found)
         yield _by_group(found)
         yield from _by_topic(found)
-        yield from _gone(found)
+        yield from _without_record(found)
+        yield from _gone_topics(found)
         yield _by_partition(found)
     yield Section("Not looked at", notes=tuple(_not_looked_at(found)))
 
@@ -125,12 +190,25 @@ def _freed(found: TopicContents) -> Iterator[str]:
     size = "" if not freed else f", about {_size(freed)} of {_size(found.bytes or 0)}"
     oldest = min((row.superseded_since_ms for row in found.types if row.superseded_since_ms is not None), default=None)
     since = "" if oldest is None else f"; the oldest record with a later one of its key is of {time_text(oldest)}"
-    yield f"a cleaning would free {count_text(found.superseded, 'record')}{size}{since}"
-    live, kept = (sum(getattr(row, name) for row in found.types) for name in ("live_keys", "kept_tombstones"))
-    yield (
-        f"{count_text(live, 'live key')} and {count_text(kept, 'tombstone')} would be left; the cleaner never comes to "
-        "the last segment of a partition"
+    stops = "".join(
+        f", none behind offset {row.open_from} of partition {row.partition} while the transaction there is open"
+        for row in found.opened[:_NAMED]
     )
+    if (more := len(found.opened) - _NAMED) > 0:
+        stops += f", and likewise in {more:,} more"
+    yield (
+        f"superseded: {count_text(found.superseded, 'record')}{size}{since}. The cleaner can free at most these"
+        f"{stops}, none in the last segment of a partition"
+    )
+    live, kept = (sum(getattr(row, name) for row in found.types) for name in ("live_keys", "kept_tombstones"))
+    yield f"not superseded: {count_text(live, 'live key')} and {count_text(kept, 'tombstone')}"
+    if found.lost:
+        places = [
+            f"partition {row.partition}, offsets {row.first_lost_offset} to {row.last_lost_offset}"
+            for row in found.lost[:_NAMED]
+        ]
+        rest = f", and {len(found.lost) - _NAMED:,} more" if len(found.lost) > _NAMED else ""
+        yield f"records were lost: {'; '.join(places)}{rest}. A key that counts as live may have ended there"
     if (unchanged := found.unchanged) is not None and found.commits:
         yield (
             f"{_share(unchanged, found.commits)} of the offset commits change nothing: same offset, leader epoch and "
@@ -140,17 +218,40 @@ def _freed(found: TopicContents) -> Iterator[str]:
 
 def _health(found: TopicContents) -> Section:
     rows = [
-        (result.name, result.status, each.group_id or "", each.partition, each.message)
+        (result.name, result.status, each.group_id or "", each.partition, message)
         for result in found.results
-        for each in (*result.violations, *(() if result.violations else result.unknown[:1]))
+        for each, message in _findings(result)
     ]
-    notes = [
-        f"{result.name}: {result.status}" + (f", {result.passed:,} passed" if result.passed else "")
-        for result in found.results
-    ]
+    notes = [_outcome(found, result) for result in found.results]
     notes.append(_largest(found))
     columns = ("check", "result", "group", "partition", "message")
     return Section("Is it healthy", columns, rows, ("partition",), tuple(filter(None, notes)))
+
+
+def _findings(result: Result) -> Iterator[tuple[Finding, str]]:
+    """Yield the violations; if there is none, the first unknown item with the number of the others."""
+    for each in result.violations:
+        yield each, each.message
+    if not result.violations:
+        for each in result.unknown[:1]:
+            more = result.unknowns - 1
+            yield each, f"{each.message}; and {more:,} more unknown" if more > 0 else each.message
+
+
+def _outcome(found: TopicContents, result: Result) -> str:
+    """Return the status of an expectation in words."""
+    if result.status != NOT_APPLICABLE:
+        return f"{result.name}: {result.status}" + (f", {result.passed:,} passed" if result.passed else "")
+    return f"{result.name}: not applicable: {_why_not_applicable(found, result)}"
+
+
+def _why_not_applicable(found: TopicContents, result: Result) -> str:
+    if result.name == _COMPACTION and any(row.cleaning == "short" for row in found.partitions):
+        return "no partition has enough segments behind the last offset that the cleaner has been to"
+    why = result.not_applicable.get(found.run.cluster)
+    if why is None:
+        return "nothing of it is there"
+    return why.reason if why.way_out is None else f"{why.reason}: {why.way_out}"
 
 
 def _largest(found: TopicContents) -> str:
@@ -183,14 +284,14 @@ def _open(found: TopicContents) -> Iterator[Section]:
         for row in found.opened
     ]
     if rows:
-        late = any((row.open_ms or 0) > LONG_MS for row in found.opened)
         notes = [
             "Nothing from the first of their records on can be cleaned, and readers with read_committed stop there"
         ]
-        if late:
+        if late := found.hanging:
             notes.append(
-                "open for longer than transaction.max.timeout.ms (15 min by default): its coordinator has lost it. See "
-                "kafka-transactions.sh find-hanging, then abort it"
+                f"partition {names_text([str(row.partition) for row in late], _NAMED)}: open for longer than "
+                f"max_timeout + grace, {span_text(int(found.long_ms))}: probably hanging. See kafka-transactions.sh "
+                "find-hanging, before you abort it"
             )
         columns = ("partition", "transactions", "producers", "groups", "from offset", "open for", "offsets behind")
         right = ("partition", "transactions", "from offset", "open for", "offsets behind")
@@ -216,9 +317,10 @@ def _by_type(found: TopicContents) -> Section:
 
 
 def _by_group(found: TopicContents) -> Section:
+    doubled = found.doubled
     rows = [
         (
-            row.group_id or "",
+            _group_name(row, doubled),
             f"{row.records:,}",
             _share(row.records, found.records),
             _size(row.bytes),
@@ -250,20 +352,36 @@ def _by_group(found: TopicContents) -> Section:
     return Section("Who fills it", kept, [row[: len(kept)] for row in rows], columns[1:-1], tuple(notes))
 
 
+def _group_name(row: Row, doubled: set[str]) -> str:
+    """Return the id of a group, with the partition if the same id is in several."""
+    name = row.group_id or ""
+    return f"{name} (partition {row.partition})" if row.group_id in doubled else name
+
+
 def _advice(found: TopicContents) -> Iterator[str]:
+    doubled = found.doubled
     idle = sorted((row for row in found.groups if row.unchanged), key=lambda row: -row.unchanged)[:1]
     for row in idle:
         if row.unchanged * 2 > row.commits and row.unchanged * 10 > found.commits:
             yield (
-                f"{row.group_id}: {_share(row.unchanged, row.commits)} of its commits change nothing. Raise "
-                "auto.commit.interval.ms, or commit only after progress"
+                f"{_group_name(row, doubled)}: {_share(row.unchanged, row.commits)} of its commits change nothing. "
+                "Raise auto.commit.interval.ms, or commit only after progress"
             )
-    for row in found.groups[:1]:
-        if row.group_id is not None and row.records * 2 > found.records and len(found.groups) > 1:
-            yield (
-                f"{row.group_id} wrote {_share(row.records, found.records)} of all records: commit by time or by "
-                "batch, not for each message"
-            )
+    busy = [row for row in found.groups if row.commits * 2 > found.commits and _is_busy(row)]
+    for row in busy:
+        yield (
+            f"{_group_name(row, doubled)} made {_share(row.commits, found.commits)} of all offset commits, "
+            f"{row.per_second / row.committed_keys:,.1f} a second for each live key: commit by time or by batch, not "
+            "for each message"
+        )
+    top = found.types[0]
+    if not busy and top.records * 2 > found.records:
+        yield f"{_type_name(top.key_type)} fills it: {_share(top.records, found.records)} of all records"
+
+
+def _is_busy(row: Row) -> bool:
+    """Whether a group commits each of its live keys more often than once a second."""
+    return bool(row.per_second and row.committed_keys and row.per_second > _BUSY * row.committed_keys)
 
 
 def _by_topic(found: TopicContents) -> Iterator[Section]:
@@ -284,31 +402,49 @@ def _by_topic(found: TopicContents) -> Iterator[Section]:
         yield Section("Topics of the commits", columns, rows, columns[1:])
 
 
-_STATUS: Final = {
+_GONE: Final = {
     "deleted": "the group was deleted, its offsets stayed",
     "expired": "the group has no record, and its last commit is older than offsets are kept",
-    "simple": "the group has no record: a client that assigns partitions itself, or one that is gone",
-    "unknown": "no record of the group is there, but records were lost",
+}
+_NOT_GONE: Final = {
+    "simple": "no group record: as of a client that assigns partitions itself, or of one that is gone",
+    "unknown": "no group record is there, but records were lost",
 }
 
 
-def _gone(found: TopicContents) -> Iterator[Section]:
-    rows = [
+def _without_record(found: TopicContents) -> Iterator[Section]:
+    """Yield the groups without a record: only of those that the log shows to be gone how their offsets are removed."""
+    columns = ("group", "offsets", "last commit", "age", "what the log says")
+    for title, statuses, note in (
         (
-            row.group_id,
-            f"{row.committed_keys:,}",
-            time_text(row.committed_ms),
-            span_text(row.age_ms),
-            _STATUS[row.status],
-        )
-        for status in _STATUS
-        for row in found.groups
-        if row.status == status and row.committed_keys
-    ]
-    if rows:
-        columns = ("group", "offsets", "last commit", "age", "what the log says")
-        note = "kafka-consumer-groups.sh --delete --group GROUP removes the offsets of a group that is gone"
-        yield Section("Committed offsets of groups without a record", columns, rows, ("offsets", "age"), (note,))
+            "Committed offsets of groups that are gone",
+            _GONE,
+            "kafka-consumer-groups.sh --delete --group GROUP removes the offsets of a group that is gone",
+        ),
+        (
+            "Groups without a group record: the log does not say that they are gone",
+            _NOT_GONE,
+            "They may commit now: ask who owns them before you remove anything",
+        ),
+    ):
+        doubled = found.doubled
+        rows = [
+            (
+                _group_name(row, doubled),
+                f"{row.committed_keys:,}",
+                time_text(row.committed_ms),
+                span_text(row.age_ms),
+                statuses[status],
+            )
+            for status in statuses
+            for row in found.groups
+            if row.status == status and row.committed_keys
+        ]
+        if rows:
+            yield Section(title, columns, rows, ("offsets", "age"), (note,))
+
+
+def _gone_topics(found: TopicContents) -> Iterator[Section]:
     gone = [
         (row.topic, f"{row.live_keys:,}", f"{row.groups:,}") for row in found.topics if row.is_gone and row.live_keys
     ]
@@ -353,8 +489,8 @@ def _by_partition(found: TopicContents) -> Section:
 
 
 def _not_looked_at(found: TopicContents) -> Iterator[str]:
-    if not found.types:
-        yield "the tables do not have what is in the topic: it was read more than once, or holds rows twice"
+    if not found.is_counted:
+        yield f"what is in the topic: {NOT_COUNTED}"
         return
     if not found.is_topics_known:
         yield "whether topics of the commits are gone: pass --topics, or read the live topic"
@@ -368,14 +504,18 @@ def _not_looked_at(found: TopicContents) -> Iterator[str]:
 
 def as_json(found: TopicContents) -> dict[str, Any]:
     """Return all of it for programs: rows as objects, times as `datetime` or in ms."""
+    is_counted = found.is_counted
     return {
         "cluster": found.run.cluster,
         "captured_at": found.run.captured_at,
-        "records": found.records,
+        "not_counted": None if is_counted else NOT_COUNTED,
+        "are_minimums": bool(found.lost) if is_counted else None,
+        "lost": [row._asdict() for row in found.lost],
+        "records": found.records if is_counted else None,
         "bytes": found.bytes,
-        "superseded": found.superseded,
+        "superseded": found.superseded if is_counted else None,
         "bytes_freed": _sum(found.groups, "bytes_freed"),
-        "commits": found.commits,
+        "commits": found.commits if is_counted else None,
         "unchanged": found.unchanged,
         "max_message_bytes": found.run.max_message_bytes,
         "checks": [
@@ -383,6 +523,8 @@ def as_json(found: TopicContents) -> dict[str, Any]:
                 "check": result.name,
                 "status": result.status,
                 "passed": result.passed,
+                "unknown": result.unknowns,
+                "not_applicable": _why_not_applicable(found, result) if result.status == NOT_APPLICABLE else None,
                 "findings": [
                     {
                         "verdict": verdict,

@@ -1,11 +1,15 @@
 """`kip848 topic`: what people and programs are told of what is in the topic."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
 from kip848_records.cli import main
-from kip848_records.report.topic import CHECKS
+from kip848_records.config import load_settings
+from kip848_records.queries.duck import DuckTables
+from kip848_records.report.topic import CHECKS, contents, headline, sections
+from tests.made_tables import write
 from tests.pipeline.made_topic import (
     START,
     Partition,
@@ -19,6 +23,7 @@ from tests.pipeline.made_topic import (
 from tests.protocol.segment_writer import Record, write_batch
 
 IDLE = (3, 5, 0, "")
+NOW = datetime(2026, 1, 31, tzinfo=UTC)
 
 
 def batch(written, **options):
@@ -58,13 +63,17 @@ def test_what_is_wrong_is_said_first(troubled, capsys):
     assert first.startswith("cluster default, captured at ")
     assert second == (
         "104 records, 11.4 kB on the disk, in 1 partition: 95 % superseded, 98 % offset commits. "
-        "Look at: dead_offsets, open transactions"
+        "Look at: dead_offsets, open transactions. 1 check passes, 0 unknown, 2 not applicable"
     )
     for text in (
         "97 % of the offset commits change nothing",
         "idle: 99 % of its commits change nothing. Raise",
         "the group was deleted, its offsets stayed",
+        "open for longer than max_timeout + grace, 20 min: probably hanging",
         "find-hanging",
+        "none behind offset 102 of partition 0 while the transaction there is open, none in the last segment",
+        "compaction_alive: not applicable: no partition has enough segments",
+        "hanging_transaction: not applicable: the audit decoded no offset commits",
         "1 topic that the list",
     ):
         assert text in " ".join(said.split())
@@ -94,7 +103,8 @@ def test_a_ticket_has_the_same_sections(troubled, capsys):
         "By type",
         "Who fills it",
         "Topics of the commits",
-        "Committed offsets of groups without a record",
+        "Committed offsets of groups that are gone",
+        "Groups without a group record: the log does not say that they are gone",
         "By partition",
         "Not looked at",
     ]
@@ -111,10 +121,104 @@ def test_what_a_dump_does_not_show_is_said(tmp_path, capsys):
     assert "largest batch: the source does not show batches" in told(capsys, tmp_path / "log.parquet")
 
 
+def test_only_groups_that_are_gone_have_a_command_that_deletes_them(troubled, capsys):
+    _, gone = told(capsys, troubled, "--markdown").split("### Committed offsets of groups that are gone\n")
+    gone, maybe = gone.split("### Groups without a group record: the log does not say that they are gone\n")
+    maybe = maybe.split("### ")[0]
+    assert ("--delete" in gone, "`left`" in gone, "`txn`" in gone) == (True, True, False)
+    assert ("--delete" in maybe, "`left`" in maybe, "`txn`" in maybe) == (False, False, True)
+
+
+def test_the_limits_of_the_expectation_say_what_hangs(troubled, capsys):
+    config = troubled.parent / "c.toml"
+    config.write_text("[expectations.hanging_transaction]\nmax_timeout = 7900\n")
+    said = told(capsys, troubled, "--config", config)
+    assert "open transactions" not in said.splitlines()[1]
+    assert "probably hanging" not in said
+
+
+def test_with_offset_commits_the_expectation_says_what_hangs(troubled, capsys):
+    read = told(capsys, troubled, "--offset-commits")
+    assert "Look at: dead_offsets, open transactions" in read.splitlines()[1]
+    assert "hanging_transaction: fail" in read
+
+
+@pytest.mark.parametrize("form", ["--json", "--markdown", None])
+def test_rows_that_are_there_twice_are_not_counted(captures, capsys, form):
+    code = main(["topic", str(captures / "reports"), "--quiet", *([form] if form else [])])
+    said = capsys.readouterr()
+    assert code == 2
+    assert said.err.startswith("error: what is in the topic of cluster default is not counted: the log was read")
+    assert said.err.count("\n") == 2
+    if form == "--json":
+        found = json.loads(said.out)
+        assert [found[name] for name in ("records", "superseded", "commits", "unchanged")] == [None] * 4
+        assert found["not_counted"]
+    else:
+        assert "not counted: the log was read more than once" in said.out
+        assert "0 records" not in said.out
+
+
+def made(folder, *rows, **tables):
+    content = [{"copy": "log", "key_type": 1, "topic": "t", "unchanged": 0} | row for row in rows]
+    run = {"run": 1, "captured_at": NOW, "topic_content": True}
+    write(folder, "c", audit_runs=[run], topic_content=content, **({"group_state": ()} | tables))
+    opened = DuckTables(str(folder))
+    (run,) = opened.chosen_runs("c")
+    return contents(opened, run, (), load_settings()["hanging_transaction"])
+
+
+@pytest.mark.parametrize(("last", "says"), [(-1, "0 records in 0 partitions. "), (0, "not counted: ")])
+def test_a_topic_without_a_record_has_none(tmp_path, last, says):
+    history = {"copy": "log", "is_base": True, "first_offset": 0, "last_offset": last}
+    assert headline(made(tmp_path, partition_history=[history])).startswith(says)
+
+
+def part(found, title):
+    return next(each for each in sections(found) if each.title == title)
+
+
+@pytest.mark.parametrize(
+    ("busy", "says"),
+    [
+        ({}, "g made 75 % of all offset commits, 1.5 a second for each live key: commit by time or by batch"),
+        ({"live_keys": 90}, "OffsetCommit fills it: 100 % of all records"),  # one a second for each
+        ({"dirty_records": None}, "OffsetCommit fills it"),  # no rate is known
+        ({"records": 3_000}, "OffsetCommit fills it"),  # half of the commits
+    ],
+)
+def test_only_who_commits_most_and_often_is_told_to_commit_less(tmp_path, busy, says):
+    group = {"group_id": "g", "records": 9_000, "live_keys": 60, "dirty_records": 9_000, "dirty_ms": 100_000}
+    other = {"group_id": "h", "records": 3_000, "live_keys": 1, "dirty_records": 0, "dirty_ms": 100_000}
+    (advice,) = part(made(tmp_path, group | busy, other), "Who fills it").notes
+    assert advice.startswith(says)
+
+
+def test_a_group_in_two_partitions_is_shown_with_them(tmp_path):
+    rows = [{"group_id": "g", "partition": number, "records": 2, "live_keys": 1} for number in (0, 4)]
+    found = made(tmp_path, *rows, {"group_id": "h", "partition": 1, "records": 1, "live_keys": 1})
+    shown = [row[0] for row in part(found, "Who fills it").rows]
+    assert shown == ["g (partition 0)", "g (partition 4)", "h"]
+    title = "Groups without a group record: the log does not say that they are gone"
+    assert [row[0] for row in part(found, title).rows] == shown
+
+
+def test_after_losses_counts_are_minimums(tmp_path):
+    history = {"copy": "log", "is_base": True, "first_lost_offset": 3, "last_lost_offset": 7}
+    found = made(tmp_path, {"group_id": "g", "records": 2, "live_keys": 1}, partition_history=[history])
+    assert "Counts of records are minimums: records were lost" in headline(found)
+    first, *_ = sections(found)
+    assert (
+        "records were lost: partition 0, offsets 3 to 7. A key that counts as live may have ended there" in first.notes
+    )
+
+
 def test_healthy_topics_have_no_trouble(tmp_path, capsys):
     made = Partition(files={0: [batch(epoch(0, START, "g", 1)), batch(commit(1, START, "g", "t", 0, IDLE))]})
     write_segments(tmp_path / "log", {0: made})
-    assert "No trouble is seen" in told(capsys, tmp_path / "log")
+    said = told(capsys, tmp_path / "log")
+    assert said.splitlines()[1].endswith("offset commits. 1 check passes, 1 unknown, 2 not applicable")
+    assert "Look at" not in said
 
 
 def test_with_offset_commits_the_owners_are_named(captures, capsys):
