@@ -16,27 +16,37 @@
 -- unit = "records"
 -- reason = "Fewer commits that change nothing cost little."
 
--- Measured where the cleaner has not been: elsewhere most commits are gone. Less than a minute of it shows no rate.
+-- Measured where the cleaner has not been: elsewhere most commits are gone. Less than a minute of it shows no rate. Each limit
+-- that is broken has its own message.
 SELECT
     verdict(
-        commits.per_second > commits.max_per_second OR commits.is_idle,
-        commits.per_second IS NOT NULL OR coalesce(commits.is_idle, false)
+        commits.is_fast OR commits.is_idle, commits.per_second IS NOT NULL OR coalesce(commits.is_idle, false)
     ) AS verdict,
     CAST(NULL AS string) AS severity, commits.group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id,
     commits.partition, CAST(NULL AS bigint) AS offset,
     CASE
         WHEN commits.dirty_records IS NULL THEN 'the source does not show where the cleaner has been'
-        WHEN commits.per_second IS NULL THEN 'the log shows less than a minute of its commits'
-        ELSE concat(
-            'expected at most ', commits.max_per_second_text, ' commits a second, it made ',
-            thousands(CAST(round(commits.per_second) AS bigint)), ' a second for ', span(commits.dirty_ms), ': ',
-            counted(commits.dirty_records, record), ', ', thousands(coalesce(commits.dirty_unchanged, 0)),
-            ' of which changed nothing'
+        WHEN commits.per_second IS NULL AND NOT coalesce(commits.is_idle, false)
+            THEN 'the log shows less than a minute of its partition'
+        ELSE concat_ws(
+            '; ',
+            CASE WHEN commits.is_fast OR NOT coalesce(commits.is_idle, false) THEN concat(
+                'expected at most ', commits.max_per_second_text, ' commits a second, it made ',
+                thousands(CAST(round(commits.per_second) AS bigint)), ' a second for ', span(commits.rate_ms), ': ',
+                counted(commits.dirty_records, record),
+                CASE WHEN commits.is_average THEN ', an average over the part of the partition that is not cleaned'
+                ELSE '' END
+            ) END,
+            CASE WHEN commits.is_idle THEN concat(
+                'expected at most ', commits.max_unchanged_text, ' % of its commits to change nothing, seen ',
+                thousands(commits.dirty_unchanged), ' of ', thousands(commits.dirty_records)
+            ) END
         )
     END AS message
 FROM (
     SELECT
-        now.*, limits.max_per_second, limits.max_per_second_text,
+        now.*, limits.max_per_second, limits.max_per_second_text, limits.max_unchanged_text,
+        now.per_second > limits.max_per_second AS is_fast,
         now.dirty_records >= limits.min_commits AND now.dirty_unchanged * 1e2 > limits.max_unchanged * now.dirty_records
             AS is_idle
     FROM committing_now AS now

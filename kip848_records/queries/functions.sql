@@ -148,6 +148,11 @@ coalesce({{ unit }}.topic, {{ unit }}.role || ' {{ wording.TASK_OF }} ' || {{ un
 {{ _in(key_type, offset_commit_types) }}
 {%- endmacro %}
 
+{# Return for how many ms brokers keep the offsets of a group without members: their setting, Kafka's default if it is null. #}
+{% macro offsets_kept_ms(setting) -%}
+coalesce({{ setting }}, {{ offsets_retention_ms }})
+{%- endmacro %}
+
 {# Return whether dialects differ on a key type. #}
 {% macro is_disputed(key_type) -%}
 {{ _in(key_type, disputed_types) }}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
 from kip848_records.protocol.messages import KAFKA
-from kip848_records.specs.tables import DIAGNOSIS, OF_COMMITS
+from kip848_records.specs.tables import DIAGNOSIS, OF_COMMITS, TOPIC_CONTENT
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import place_text
 
@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 
 
 class Need(NamedTuple):
-    """A fact of an audit: how it is said that it is missing, what to do then, and whether the last run has it."""
+    """A fact of an audit: how it is said that it is missing, what to do then, and whether the last run has it.
+
+    `tables`: those that have no rows without it.
+    """
 
     missing: str
     way_out: str | None
     is_met: Callable[[Run], bool]
+    tables: tuple[str, ...] = ()
 
 
 NEEDS: Final[Mapping[str, Need]] = {
@@ -33,6 +37,7 @@ NEEDS: Final[Mapping[str, Need]] = {
         "the audit decoded no offset commits",
         "audit the log with --offset-commits",
         lambda run: run.offset_commits,
+        OF_COMMITS,
     ),
     "offset_commit_table": Need(
         "the audit wrote no table of the offset commits",
@@ -41,8 +46,9 @@ NEEDS: Final[Mapping[str, Need]] = {
     ),
     "topic_content": Need(
         "what is in the topic was not counted by key, or a live topic was read more than once",
-        "audit the log with --topic-content, a live topic into new tables",
+        "pass --topic-content to the command that reads the log, for a live topic with new tables",
         lambda run: run.topic_content,
+        (TOPIC_CONTENT.name,),
     ),
     "early_dialect": Need(
         "the log is of Kafka 3.8 or later, where members have no assignors of their own",
@@ -74,14 +80,14 @@ def unread(run: Run, names: Collection[str], *, is_empty: bool) -> list[str]:
 
     `is_empty`: whether the answer is, too.
     """
-    need = NEEDS["offset_commits"]
-    if need.is_met(run):
-        return []
-    unread = [name for name in OF_COMMITS if name in names]
-    found = [f"{', '.join(unread)} {'has' if len(unread) == 1 else 'have'} no rows"] if unread else []
-    if is_empty and DIAGNOSIS.name in names:
-        found.append("troubles of consumption are not looked for")
-    return [f"{need.missing}: {each}; {need.way_out}" for each in found]
+    found = []
+    for need in lacking(run).values():
+        without = [name for name in need.tables if name in names]
+        said = [f"{', '.join(without)} {'has' if len(without) == 1 else 'have'} no rows"] if without else []
+        if is_empty and need is NEEDS["offset_commits"] and DIAGNOSIS.name in names:
+            said.append("troubles of consumption are not looked for")
+        found += [f"{need.missing}: {each}; {need.way_out}" for each in said]
+    return found
 
 
 def require(tables: Tables, run: Run, needs: Iterable[str], what: str) -> None:

@@ -21,6 +21,7 @@ from kip848_records.protocol.dialects import DISPUTED_TYPES
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.replay.group.states import CONVERGING, NOT_READY, REBALANCING
+from kip848_records.specs.tables import OFFSETS_RETENTION_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -64,6 +65,7 @@ _ENVIRONMENT.globals |= {
     "key_types": vars(KeyType),
     "offset_commit_types": OFFSET_COMMIT_TYPES,
     "disputed_types": DISPUTED_TYPES,
+    "offsets_retention_ms": OFFSETS_RETENTION_MS,
     "states": {"converging": CONVERGING, "not_ready": NOT_READY, "rebalancing": REBALANCING},
     "wording": wording,
 }

@@ -184,6 +184,7 @@ def test_only_what_the_cleaner_has_not_been_to_shows_rates(tmp_path):
         *(122, 121),
         *(121, 121),
     )
+    assert (rows["t"].last_offset, rows["u"].last_offset) == (220, 99)
     assert (rows["u"].records, rows["u"].dirty_records, rows["u"].dirty_ms) == (1, 0, 120_000)
     (group,) = tables.rows(questions()["who_commits"].sql, "c")
     assert group.per_second == pytest.approx(121 / 120)

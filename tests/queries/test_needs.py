@@ -6,9 +6,9 @@ import pytest
 
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.queries.headers import split_header
-from kip848_records.queries.needs import NEEDS
+from kip848_records.queries.needs import NEEDS, unread
 from kip848_records.queries.questions import questions
-from kip848_records.queries.tables import words
+from kip848_records.queries.tables import Run, words
 from kip848_records.queries.texts import completed, folder
 from kip848_records.specs.tables import OF_COMMITS
 
@@ -39,6 +39,19 @@ def test_a_text_that_reads_tables_of_commits_needs_offset_commits(name):
     header, sql = split_header(TEXTS[name])
     if set(words(completed(sql))) & set(OF_COMMITS):
         assert "offset_commits" in [*header["needs"], *header.get("without", {})]
+
+
+@pytest.mark.parametrize("names", [["topic_content"], ["topic_content", "commit_progress", "group_state"]])
+def test_tables_without_rows_are_named_with_the_way_out(names):
+    run = Run(**dict.fromkeys(Run._fields))._replace(cluster="c", run=2, table_versions={})
+    said = unread(run, names, is_empty=True)
+    assert [each.split(": ")[1].partition(";")[0] for each in said] == [
+        f"{name} has no rows" for name in ("commit_progress", "topic_content") if name in names
+    ]
+    assert said[-1].endswith(
+        "; pass --topic-content to the command that reads the log, for a live topic with new tables"
+    )
+    assert unread(run._replace(topic_content=True, offset_commits=True), names, is_empty=True) == []
 
 
 def test_every_need_is_one_of_something():

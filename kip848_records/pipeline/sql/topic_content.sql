@@ -63,6 +63,7 @@ WITH files AS (
     SELECT
         found.partition, found.copy, found.key_type, found.group_id, found.topic, found.hash,
         sum(found.states) AS states, min(found.first_at) AS first_at, max_by(found.last_value, found.last_offset) AS last_value,
+        max(found.last_offset) AS last_offset,
         sum(CASE WHEN found.is_same THEN 1 ELSE 0 END) AS unchanged,
         sum(CASE WHEN found.is_same AND found.is_dirty THEN 1 ELSE 0 END) AS dirty_unchanged,
         max(CASE WHEN found.offset_before >= found.first_offset THEN 1 ELSE 0 END) AS overlaps
@@ -76,7 +77,7 @@ WITH files AS (
         every.partition, every.copy, every.key_type, every.group_id, every.topic,
         sum(CASE WHEN every.last_value <> 0 THEN 1 ELSE 0 END) AS live_keys,
         sum(CASE WHEN every.last_value = 0 THEN 1 ELSE 0 END) AS kept_tombstones,
-        min(CASE WHEN every.states > 1 THEN every.first_at END) AS superseded_since,
+        max(every.last_offset) AS last_offset, min(CASE WHEN every.states > 1 THEN every.first_at END) AS superseded_since,
         sum(every.unchanged) AS unchanged, sum(every.dirty_unchanged) AS dirty_unchanged, max(every.overlaps) AS overlaps
     FROM every
     GROUP BY every.partition, every.copy, every.key_type, every.group_id, every.topic
@@ -94,7 +95,7 @@ WITH files AS (
 ), counted AS (
     SELECT
         summed.*, coalesce(by_key.live_keys, 0) AS live_keys, coalesce(by_key.kept_tombstones, 0) AS kept_tombstones,
-        by_key.superseded_since, coalesce(by_key.unchanged, 0) AS more_unchanged,
+        by_key.last_offset, by_key.superseded_since, coalesce(by_key.unchanged, 0) AS more_unchanged,
         coalesce(by_key.dirty_unchanged, 0) AS more_dirty_unchanged,
         summed.key_type IN ({{ offset_commit_types | join(', ') }}) AND coalesce(by_key.overlaps, 0) = 0 AS is_compared
     FROM summed
@@ -107,6 +108,7 @@ SELECT
     counted.partition, counted.copy, counted.key_type, counted.group_id, counted.topic, counted.records, counted.bytes,
     counted.tombstones, CAST(counted.live_keys AS bigint) AS live_keys,
     CAST(counted.kept_tombstones AS bigint) AS kept_tombstones,
+    counted.last_offset,
     CAST(counted.records - counted.live_keys - counted.kept_tombstones AS bigint) AS superseded, counted.superseded_since,
     CASE WHEN counted.is_compared THEN CAST(counted.unchanged + counted.more_unchanged AS bigint) END AS unchanged,
     counted.dirty_records,

@@ -9,7 +9,7 @@ FROM (
     SELECT
         content.group_id, content.partition, total(content.records) AS records,
         CASE WHEN count(content.bytes) = count(*) THEN total(content.bytes) END AS bytes,
-        total(CASE WHEN content.key_type IN (0, 1) THEN content.records ELSE 0 END) AS commits,
+        total(CASE WHEN is_offset_commit(content.key_type) THEN content.records ELSE 0 END) AS commits,
         total(content.live_keys) AS live_keys, total(content.superseded) AS superseded,
         total(content.kept_tombstones) AS kept_tombstones,
         CASE WHEN count(content.bytes) = count(*)
