@@ -158,6 +158,7 @@ MORE = {
         CONTENT | {"group_id": "b", "bytes": None, "newest_at": datetime(2020, 1, 1, tzinfo=UTC)},
         CONTENT | {"group_id": "c", "dirty_records": None, "dirty_ms": None, "topic": "u"},
         CONTENT | {"group_id": "d", "partition": 77},
+        CONTENT | {"group_id": "e", "records": 99_999, "dirty_records": 90_000},
     ],
     "topic_name": [{"topic_id": "T", "topic": "t", "source": "topics_file"}],
     "partition_history": [
