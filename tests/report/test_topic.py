@@ -90,7 +90,7 @@ def test_programs_get_all_of_it(troubled, capsys):
     assert {name: each["status"] for name, each in groups.items()} == {
         "idle": "has_group",
         "left": "deleted",
-        "txn": "pending",
+        "txn": "simple",
     }
     assert {each["topic"]: each["is_gone"] for each in found["topics"]} == {"gone": True, "here": False}
 

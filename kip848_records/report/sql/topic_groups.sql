@@ -3,7 +3,8 @@ SELECT
     every.group_id, every.partition, every.records, every.bytes, every.commits, every.live_keys, every.superseded,
     every.kept_tombstones, every.bytes_freed,
     commits.per_second, commits.dirty_records, commits.dirty_ms, commits.unchanged, commits.dirty_unchanged,
-    commits.live_keys AS committed_keys, commits.topics, commits.status, commits.age_ms, commits.gone_topics,
+    commits.live_keys AS committed_keys, commits.topics,
+    CASE WHEN commits.status IN ('moved', 'pending') THEN 'simple' ELSE commits.status END AS status, commits.age_ms, commits.gone_topics,
     commits.gone_keys, unix_millis(commits.committed_at) AS committed_ms
 FROM (
     SELECT
