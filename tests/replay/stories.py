@@ -160,7 +160,7 @@ _SIGNS: dict[str, Callable[[str], dict[str, Any]]] = {
     "@": lambda word: {"instanceId": word[1:]},
     "~": lambda _: {},
     "%": lambda word: {"subscribedTopicRegex": word[1:]},
-    "*": lambda _: {"classicMemberMetadata": {}},
+    "*": lambda _: {"classicMemberMetadata": {"supportedProtocols": []}},
     "<": lambda word: {"previousMemberEpoch": int(word[1:])},
     "#": lambda word: {"metadataHash": int(word[1:])},
     "+": lambda word: {"assignedPartitions": _partitions(word)},
