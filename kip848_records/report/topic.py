@@ -404,9 +404,11 @@ def _by_topic(found: TopicContents) -> Iterator[Section]:
 
 _GONE: Final = {
     "deleted": "the group was deleted, its offsets stayed",
-    "expired": "the group has no record, and its last commit is older than offsets are kept",
 }
 _NOT_GONE: Final = {
+    "expired": "no group record, and its last commit is older than offsets are kept: probably expired",
+    "moved": "records of its id are in another partition too: the group may live there",
+    "pending": "no group record, but a transaction with its offsets is open",
     "simple": "no group record: as of a client that assigns partitions itself, or of one that is gone",
     "unknown": "no group record is there, but records were lost",
 }

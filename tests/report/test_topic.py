@@ -90,7 +90,7 @@ def test_programs_get_all_of_it(troubled, capsys):
     assert {name: each["status"] for name, each in groups.items()} == {
         "idle": "has_group",
         "left": "deleted",
-        "txn": "simple",
+        "txn": "pending",
     }
     assert {each["topic"]: each["is_gone"] for each in found["topics"]} == {"gone": True, "here": False}
 
@@ -221,6 +221,7 @@ def test_healthy_topics_have_no_trouble(tmp_path, capsys):
     assert "Look at" not in said
 
 
+@pytest.mark.slow
 def test_with_offset_commits_the_owners_are_named(captures, capsys):
     found = json.loads(told(capsys, captures / "kafka-4.3.1" / "segments", "--offset-commits", "--json"))
     groups = {each["group_id"]: each for each in found["groups"]}

@@ -4,8 +4,7 @@ SELECT
     every.kept_tombstones, every.bytes_freed,
     commits.per_second, commits.dirty_records, commits.dirty_ms, commits.unchanged, commits.dirty_unchanged,
     commits.live_keys AS committed_keys, commits.topics,
-    CASE WHEN commits.status IN ('moved', 'pending') THEN 'simple' ELSE commits.status END AS status, commits.age_ms, commits.gone_topics,
-    commits.gone_keys, unix_millis(commits.committed_at) AS committed_ms
+    commits.status, commits.age_ms, commits.gone_topics, commits.gone_keys, unix_millis(commits.committed_at) AS committed_ms
 FROM (
     SELECT
         content.group_id, content.partition, total(content.records) AS records,
