@@ -130,6 +130,6 @@ def fitted_table(
         if row is titles and is_ruled:
             yield Text("\u2500" * (sum(widths[:shown]) + len(gap) * (shown - 1)))
         others = [] if row is titles else zip(titles[shown:], row[shown:], strict=True)
-        rest = "; ".join(f"{title} {cell}".lstrip() for title, cell in others if cell)
+        rest = "; ".join(f"{title}: {cell}" if title else cell for title, cell in others if cell)
         if rest and width is not None:
             yield Text("\n".join(wrapped_lines(rest, width, indent + _INDENT * 2, indent + _INDENT * 3)))

@@ -53,8 +53,8 @@ def test_a_group_that_is_stuck(explain):
         next(row for row in members if f"@ 127.0.0.1 {state}" in row)
         for state in ("waiting for partitions", "revoking", "reconciled")
     )
-    assert "asked to revoke clicks 12-23 (12)" in blocker
-    (waits, holds) = (row.split(" member ")[1].split()[0] for row in (waiting, blocker))
+    assert "asked to revoke: clicks 12-23 (12)" in blocker
+    (waits, holds) = (row.split(" member: ")[1].split()[0] for row in (waiting, blocker))
     assert f" {waits} (stuck-app @ 127.0.0.1): waits for 12 partitions, behind for ≥ 28 s " in flat(out)
     assert f" clicks 12-23 held by {holds} (stuck-app @ 127.0.0.1) " in flat(out)
 
@@ -81,7 +81,7 @@ def test_one_epoch(explain):
     (epoch,) = entries(out, "Epoch:")
     assert epoch.startswith("4 2026-11-21 ")
     assert " 7 s " in epoch
-    assert epoch.endswith(" 3 2 converged cause member joined")
+    assert epoch.endswith(" 3 2 converged cause: member joined")
     waiting, slow, _ = entries(out, "Members at assignment epoch 4:")
     assert " 7 s 0 s 7 s reconciled" in flat(waiting.replace("; ", " ").replace("status ", ""))
     assert slow.split()[0] in waiting.split("blocked by ")[1]
@@ -93,9 +93,9 @@ def test_times_of_an_epoch_that_is_open_are_at_least(explain):
     (epoch,) = entries(out, "Epoch:")
     assert " \u2265 22 s 0 s 3 0 open" in flat(epoch)
     blocker, waiting, done = map(flat, entries(out, "Members at assignment epoch 4:"))
-    assert " \u2265 22 s \u2265 22 s 0 s status open" in blocker
-    assert " \u2265 22 s 0 s \u2265 22 s status open" in waiting
-    assert " 0 s 0 s 0 s status reconciled" in done
+    assert " \u2265 22 s \u2265 22 s 0 s status: open" in blocker
+    assert " \u2265 22 s 0 s \u2265 22 s status: open" in waiting
+    assert " 0 s 0 s 0 s status: reconciled" in done
 
 
 @pytest.mark.slow

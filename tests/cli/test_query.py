@@ -60,7 +60,7 @@ def test_a_terminal_folds_what_a_pipe_gets_on_one_line(query, monkeypatch):
     _, folded, _ = query(question)
     assert len(whole.splitlines()) == 3 < len(folded.splitlines())
     assert max(map(len, folded.splitlines())) <= 60 < max(map(len, whole.splitlines()))
-    assert " ".join(folded.split("sentence", 1)[1].split()) in " ".join(whole.split())
+    assert " ".join(folded.split("sentence:", 1)[1].split()) in " ".join(whole.split())
 
 
 def test_csv_and_json_say_the_same(query, audits):

@@ -131,7 +131,7 @@ def test_only_the_present_generation_of_a_group_is_ongoing(tmp_path):
     rows = group.rows("generations", group.incarnations[-1], epoch=None)
     assert [(row.generation, row.is_present) for row in rows] == [(3, True), (2, False), (1, False)]
     ends = [flat("\n".join(map(str, one_generation(group, group.incarnations[-1], n)))) for n in (1, 2, 3)]
-    assert [re.search(r"ended by (.*)$", each)[1] for each in ends] == ["next generation", "not seen", "ongoing"]
+    assert [re.search(r"ended by: (.*)$", each)[1] for each in ends] == ["next generation", "not seen", "ongoing"]
 
 
 @pytest.mark.parametrize(

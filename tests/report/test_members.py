@@ -92,10 +92,10 @@ def test_members_that_lack_something_come_first(told):
         ],
     )
     assert rows_of(lines, "Members:") == [
-        "revokes @ h reconciled orders 3-4 (2) orders 3 (1) orders 4 (1) member m2",
-        "gets @ h reconciled nothing orders 4-5 (2) member m3",
-        "idle @ h reconciled nothing member m4",
-        "fine @ h reconciled orders 0-2, 9 (4) member m1",
+        "revokes @ h reconciled orders 3-4 (2) orders 3 (1) orders 4 (1) member: m2",
+        "gets @ h reconciled nothing orders 4-5 (2) member: m3",
+        "idle @ h reconciled nothing member: m4",
+        "fine @ h reconciled orders 0-2, 9 (4) member: m1",
     ]
 
 

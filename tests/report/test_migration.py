@@ -42,8 +42,8 @@ def test_before_and_after(tmp_path):
     known = {"rebalances_per_hour": 7.0, "partitions_moved": 14, "partitions_stopped": 84, "rounds": 9}
     text = text_of(tmp_path, [CLASSIC | known | {"unowned_min_partition_ms": 1234}, CONSUMER])
     after, before = sorted(entries(text, "Before and after:"), reverse=True)
-    assert before.endswith(" 1 h 7 9 7.0 moved 14; stopped 84; without an owner (sum of partitions) ≥ 1.2 s")
-    assert after.endswith(" 2 ? moved ?; stopped ?")
+    assert before.endswith(" 1 h 7 9 7.0 moved: 14; stopped: 84; without an owner (sum of partitions): ≥ 1.2 s")
+    assert after.endswith(" 2 ? moved: ?; stopped: ?")
     assert "estimated" not in text
     assert "Do not compare the time without an owner between protocols" in text
 
@@ -52,7 +52,7 @@ def test_numbers_of_a_log_that_was_compacted_are_minimums(tmp_path):
     known = {"partitions_moved": 14, "partitions_stopped": 84, "rounds": 9, "history": "left_censored"}
     text = text_of(tmp_path, [CLASSIC | known, CONSUMER])
     (before,) = (row for row in entries(text, "Before and after:") if row.startswith("classic"))
-    assert before.endswith(" 1 h ≥ 7 ≥ 9 moved ≥ 14; stopped ≥ 84")
+    assert before.endswith(" 1 h ≥ 7 ≥ 9 moved: ≥ 14; stopped: ≥ 84")
 
 
 def test_the_stop_of_consumption_is_called_an_estimate(tmp_path):
@@ -60,8 +60,8 @@ def test_the_stop_of_consumption_is_called_an_estimate(tmp_path):
     text = text_of(tmp_path, [CLASSIC | stops, CONSUMER | {"stop_known": 0, "partitions_stopped": 0}])
     rows = entries(text, "Before and after:")
     after, before = (next(row for row in rows if row.startswith(name)) for name in ("consumer", "classic"))
-    assert before.endswith("; stops estimated by offset commits 80; median stop ≤ 1.5 s; 95% of stops ≤ 9 s")
-    assert after.endswith("; stops estimated by offset commits 0")
+    assert before.endswith("; stops estimated by offset commits: 80; median stop: ≤ 1.5 s; 95% of stops: ≤ 9 s")
+    assert after.endswith("; stops estimated by offset commits: 0")
 
 
 def test_it_says_that_periods_are_cut(tmp_path):

@@ -48,9 +48,9 @@ def test_columns_without_room_follow_their_row():
     assert [line.rstrip() for line in lines] == [
         f"  {'one':<40}  {'two':>30}",
         f"  {'x' * 40}  {'y' * 30}",
-        f"      three {'z' * 20}; w",
+        f"      three: {'z' * 20}; w",
         f"  {'a':<40}  {'b':>30}",
-        "      three c; four d",
+        "      three: c; four: d",
     ]
 
 
@@ -64,9 +64,9 @@ def test_an_answer_of_its_own_has_a_line_below_its_titles_and_in_a_pipe_one_line
         f"{'one':<40}   two",
         "─" * 73,
         f"{'x' * 40}   {'y' * 30}",
-        f"    three {'z' * 20}",
+        f"    three: {'z' * 20}",
         "a",
-        "    three 名",
+        "    three: 名",
     ]
     assert whole == [
         f"{'one':<40}   {'two':<30}   three",
