@@ -83,8 +83,8 @@ def test_one_epoch(explain):
     assert " 7 s " in epoch
     assert epoch.endswith(" 3 2 converged cause: member joined")
     waiting, slow, _ = entries(out, "Members at assignment epoch 4:")
-    assert " 7 s 0 s 7 s reconciled" in flat(waiting.replace("; ", " ").replace("status ", ""))
-    assert slow.split()[0] in waiting.split("blocked by ")[1]
+    assert " 7 s 0 s 7 s reconciled" in flat(waiting.replace("; ", " ").replace("status: ", ""))
+    assert slow.split()[0] in waiting.split("blocked by: ")[1]
     assert "Who waits for whom" not in out
 
 
