@@ -48,7 +48,7 @@ def _blocker(blocker: Mapping[str, Any] | None) -> tuple[str | None, Sequence[st
     if blocker["who"] is None:
         return f"({blocker['pattern'].replace('_', ' ')})", ()
     if workers := blocker["workers"]:
-        return blocker["who"], [f"worker {printable(each)}" for each in workers]
+        return blocker["who"], [f"worker {printable(each)}" for each in workers if each is not None]
     who = client_text(blocker["client_id"], blocker["client_host"]) or blocker["who"]
     return who, [who]
 

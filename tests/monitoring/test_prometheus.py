@@ -63,6 +63,14 @@ def run_row(run, at, total):
     }
 
 
+BLOCKER = {
+    "pattern": "slow_revocation",
+    "who": "slow-app @ 10.0.0.1",
+    "sentence": "It is slow",
+    "next_step": "Restart it",
+}
+
+
 def state(group, state, since, **columns):
     row = {"group_id": group, "group_type": "consumer", "state": state, "since": since, "history": "right_censored"}
     return row | {
@@ -82,7 +90,7 @@ def write_tables(folder, *runs):
     """Groups with every id that Kafka allows are stuck; one of them has rows in two partitions."""
     stuck = [state(group, "Reconciling", ago(hours=2)) for group in HOSTILE]
     stuck.append(state(HOSTILE[0], "Reconciling", ago(hours=3), partition=1))
-    others = [state("fine", "Stable", ago(hours=9)), state("new", "Assigning", ago(minutes=12))]
+    others = [state("fine", "Stable", ago(hours=9)), state("new", "Assigning", ago(minutes=12), blocker=BLOCKER)]
     others += [state("well", "Stable", ago(minutes=1)), state("lost", "unknown", ago(minutes=1))]
     timeline = [
         interval(row["group_id"], row["state"], row["since"]) | {"partition": row.get("partition", 0)} for row in stuck
