@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kip848_records.kinds import CLASSIC
 from kip848_records.replay.connect.generation import config_offset, delay_ms, needs_follow_up, revoked_units
 from kip848_records.replay.group.context import ms_between
-from kip848_records.replay.group.vocabulary import ACQUIRED, OPEN, REMOVED, REVOKED, UNKNOWN
+from kip848_records.replay.group.vocabulary import ACQUIRED, OPEN, REMOVED, REVOKED, UNKNOWN, WORKER_LEFT
 from kip848_records.replay.rows import new_row
 from kip848_records.specs.tables import TASK_HANDOVER
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _new_row: Final = new_row(TASK_HANDOVER, "subtopology_id", "wanted", "wanted_ms", "was_warm", "has_changelogs")
 
-WORKER_LEFT: Final = "worker_left"
 UNASSIGNED: Final = "unassigned"
 DIRECT: Final = "direct"
 _BEFORE_JOIN: Final = (WORKER_LEFT, UNASSIGNED)

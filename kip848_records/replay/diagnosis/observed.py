@@ -6,9 +6,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from kip848_records.kinds import STREAMS
-from kip848_records.replay.connect.tasks import WORKER_LEFT
 from kip848_records.replay.group.known_history import SEEN
-from kip848_records.replay.group.vocabulary import OPEN, RECONCILED
+from kip848_records.replay.group.vocabulary import OPEN, RECONCILED, WORKER_LEFT
 from kip848_records.replay.rows import ROW_CLASSES
 
 if TYPE_CHECKING:

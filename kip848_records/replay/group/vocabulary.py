@@ -20,6 +20,9 @@ CREATED: Final = "created"
 CONFIG_MISMATCH: Final = "config_mismatch"
 PROBING: Final = "probing"
 
+# Why nobody runs a connector or a task of Kafka Connect, which the blocker of a group reads too.
+WORKER_LEFT: Final = "worker_left"
+
 # How an epoch, a generation or a rebalance ends.
 CONVERGED: Final = "converged"
 SUPERSEDED: Final = "superseded"
