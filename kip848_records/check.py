@@ -196,17 +196,19 @@ class BlockedGroups:
 
     def complete(self, finding: Finding, *, names_blocker: bool) -> Finding:
         """Return a finding with the kind of its group, and with the blocker and its sentence if it names that."""
-        if finding.group_epoch is None and finding.member_id is None and not names_blocker:
+        names_place = finding.group_epoch is not None or finding.member_id is not None
+        if not (names_place or names_blocker):
             return finding
         group = self._of(finding.cluster).get((finding.group_id, finding.partition))
         if group is None:
             return finding
-        if not names_blocker or group.pattern is None:
-            is_placed = finding.group_epoch is not None or finding.member_id is not None
-            return replace(finding, kind=kind_of(group.group_type, group.protocol_type) if is_placed else None)
+        has_blocker = names_blocker and group.pattern is not None
+        if names_place or has_blocker:
+            finding = replace(finding, kind=kind_of(group.group_type, group.protocol_type))
+        if not has_blocker:
+            return finding
         return replace(
             finding,
-            kind=kind_of(group.group_type, group.protocol_type),
             member_id=group.member_id,
             message=f"{finding.message}: {group.sentence}",
             blocker=PresentBlocker(*(getattr(group, name) for name in PresentBlocker._fields)),

@@ -87,8 +87,7 @@ def times(millis):
 def row_of(each):
     """A group's row: that of the page's list."""
     is_stuck = each["health"] == "stuck"
-    captured_ms, since_ms = each["captured_ms"], each["since_ms"]
-    stuck_ms = captured_ms - since_ms if is_stuck and None not in (captured_ms, since_ms) else None
+    stuck_ms = each["stuck_ms"] if is_stuck else None
     return {
         **{name: each[name] for name in ("group_id", "kind", "state", "health")},
         "stuck_for_s": None if stuck_ms is None else stuck_ms / 1000,

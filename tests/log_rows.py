@@ -43,7 +43,7 @@ def in_log_order(log: AnyRows) -> list[dict[str, Any]]:
 def coverage_of(engine: Engine, log: AnyRows) -> LogCoverage:
     """What these rows of a log hold of each partition."""
     rows = engine.relation(log) if isinstance(log, pa.Table) else log
-    of_cluster = engine.sql("SELECT 'c' AS cluster, rows.* FROM {rows} AS rows", rows=rows)
+    of_cluster = engine.sql("SELECT 'c' AS cluster, 1 AS run, rows.* FROM {rows} AS rows", rows=rows)
 
     def ask(text: str, **parameters: str) -> list[Any]:
         """Answer SQL over these rows, as `LogTable.ask` does over those of a cluster."""

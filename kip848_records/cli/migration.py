@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING
 
 from kip848_records.cli.arguments import add_quiet, add_release
 from kip848_records.cli.audited import add_tables, check_tables, opened_tables
-from kip848_records.cli.output import print_parts
 from kip848_records.cli.progress import shown_progress
+from kip848_records.cli.sections import add_forms, evaluated, print_answers
 from kip848_records.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from kip848_records.queries.tables import Row, Tables
     from kip848_records.report.fleet import Fleet
 
+_TITLE = "Move to the consumer protocol"
 _REFUSED = 1
 _EXIT_CODES = """\
 exit codes:
@@ -52,17 +52,14 @@ def add(commands: Commands) -> None:
         help="exit code 1 if a group whose id matches cannot move; * stands for any text, ? for one character; may be "
         "given several times",
     )
-    form = command.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="print one JSON object per cluster")
-    form.add_argument("--markdown", action="store_true", help="print Markdown, as for a ticket")
+    add_forms(command)
     add_quiet(command)
     command.set_defaults(run=_run)
 
 
 def _run(arguments: Namespace) -> int:
     check_tables(arguments)
-    from kip848_records.report.fleet import as_json
-    from kip848_records.report.fleet_text import fleet_markdown, fleet_terminal
+    from kip848_records.report.fleet import as_json, sections
 
     with (
         shown_progress(arguments) as progress,
@@ -71,15 +68,7 @@ def _run(arguments: Namespace) -> int:
         progress.done()
         found = _fleets(tables, cluster, arguments.release)
         required = _required(tables, found, arguments.require_upgradable)
-    for each in found:
-        if arguments.json:
-            from kip848_records.report.terminal import plain_text
-
-            print(json.dumps(as_json(each), default=plain_text, ensure_ascii=False))
-        elif arguments.markdown:
-            print(fleet_markdown(each), end="")
-        else:
-            print_parts(fleet_terminal(each))
+    print_answers(arguments, _TITLE, found, sections, as_json)
     return required
 
 
@@ -89,7 +78,6 @@ def _fleets(tables: Tables, cluster: str | None, release: str | None) -> Sequenc
     runs = tables.chosen_runs(cluster)
     if release is None:
         return [fleet(tables, run) for run in runs]
-    from kip848_records.check import check
     from kip848_records.expectations.files import Setting
     from kip848_records.expectations.loadable_by import loadable_by
 
@@ -97,9 +85,7 @@ def _fleets(tables: Tables, cluster: str | None, release: str | None) -> Sequenc
     settings = {asked.name: Setting()}
     found = []
     for run in runs:
-        (loads,) = check(tables, settings, expectations=(asked,), cluster=run.cluster).results
-        for fault in loads.faults.values():
-            raise fault
+        (loads,) = evaluated(tables, settings, (asked,), run.cluster)
         found.append(fleet(tables, run, release, loads))
     return found
 

@@ -48,21 +48,16 @@ _BASES: Final = pa.schema(
 _COMMIT_TYPES: Final = ", ".join(map(str, OFFSET_COMMIT_TYPES))
 
 _FILES_AND_LOSSES: Final = f"""
-SELECT found.partition, found.copy, collect_list(found.file) AS files, min(found.lost) AS first_lost,
+SELECT found.partition, found.copy, found.run, collect_list(found.file) AS files, min(found.lost) AS first_lost,
     max(found.lost) AS last_lost
 FROM (
-    SELECT log.partition, explode(log.copies) AS copy, log.file, CASE WHEN {IS_LOST_RECORD} THEN log.offset END AS lost
+    SELECT
+        log.partition, explode(log.copies) AS copy, log.run, log.file,
+        CASE WHEN {IS_LOST_RECORD} THEN log.offset END AS lost
     FROM log
     WHERE log.cluster = :cluster AND log.partition IS NOT NULL AND (log.file IS NOT NULL OR {IS_LOST_RECORD})
 ) AS found
-GROUP BY found.partition, found.copy
-"""  # noqa: S608 - constants
-_FILES_AND_LOSSES_OF_RUNS: Final = f"""
-SELECT log.partition, log.run, collect_list(log.file) AS files, min(CASE WHEN {IS_LOST_RECORD} THEN log.offset END)
-    AS first_lost, max(CASE WHEN {IS_LOST_RECORD} THEN log.offset END) AS last_lost
-FROM log
-WHERE log.cluster = :cluster AND log.partition IS NOT NULL AND (log.file IS NOT NULL OR {IS_LOST_RECORD})
-GROUP BY log.partition, log.run
+GROUP BY found.partition, found.copy, found.run
 """  # noqa: S608 - constants
 _LOST_RECORDS: Final = f"""
 SELECT log.partition, log.offset, log.copies FROM log
@@ -138,9 +133,9 @@ def read_losses(ask: Ask, first_repeated: Mapping[tuple[int, int], int | None]) 
         first_repeated: by partition and run, the offset of the first repeated key since the cleaner was there.
     """
     found: dict[int, list[int]] = defaultdict(list)
-    for row in ask(_FILES_AND_LOSSES_OF_RUNS):
+    for row in ask(_FILES_AND_LOSSES):
         files = [_file_row(each) for each in row.files or ()]
-        fetched = extent(row.partition, "", files) if files else None
+        fetched = extent(row.partition, row.copy, files) if files else None
         repeated = first_repeated.get((row.partition, row.run))
         if fetched is not None and repeated is not None:
             fetched = fetched.with_repeated(repeated)

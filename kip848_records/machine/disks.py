@@ -161,12 +161,12 @@ def _free(folder: Path) -> str:
     return "an unknown number of bytes is free" if free is None else f"{bytes_text(free)} is free"
 
 
-def bytes_text(count: float) -> str:
-    """Return a number of bytes in the unit that fits it, such as 0.5 MB."""
+def bytes_text(count: float, smallest: str = _UNITS[0]) -> str:
+    """Return a number of bytes in the unit that fits it, such as 0.5 MB. `smallest`: the name of the smallest unit."""
     unit = 0
     while count >= 1000 and unit < len(_UNITS) - 1:  # noqa: PLR2004 - the step of SI units
         count, unit = count / 1000, unit + 1
-    return f"{count:.1f} {_UNITS[unit]}" if unit else f"{count:.0f} B"
+    return f"{count:.1f} {_UNITS[unit]}" if unit else f"{count:.0f} {smallest}"
 
 
 def _is_device(path: Path) -> bool:

@@ -72,6 +72,11 @@ WHERE NOT EXISTS (
 CAST(sum(CASE WHEN {{ count }} > 1000000000000000 THEN 1000000000000000 WHEN {{ count }} < 0 THEN 0 ELSE {{ count }} END) AS bigint)
 {%- endmacro %}
 
+{# Return the sum of counts in a group of rows; null if one of them is null, which is not known then. #}
+{% macro total_if_known(count) -%}
+CASE WHEN count({{ count }}) = count(*) THEN {{ total(count) }} END
+{%- endmacro %}
+
 {# Return whether the run before the last one could not know what happened at a time; true at the first run. The text joins
    `run_before`, and `known_before` of the partition. #}
 {% macro is_new(at) -%}

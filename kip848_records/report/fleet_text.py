@@ -1,11 +1,11 @@
-"""The move of a fleet as text for a terminal, and as Markdown for a ticket: the sections of `fleet`, rendered twice."""
+"""The move of a fleet as text for a terminal, as `kip848 migration` prints it: for notebooks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from kip848_records.report.fleet import sections
-from kip848_records.report.sections import captured_text, sections_markdown, sections_terminal
+from kip848_records.report.sections import captured_text, sections_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +18,3 @@ if TYPE_CHECKING:
 def fleet_terminal(found: Fleet) -> Iterator[Text]:
     """Yield the lines, with the first rows of each section."""
     return sections_terminal(captured_text(found.run), sections(found))
-
-
-def fleet_markdown(found: Fleet) -> str:
-    """Return the sections as Markdown, with the first 200 rows of each."""
-    return sections_markdown(f"Move to the consumer protocol: {captured_text(found.run)}", sections(found))

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.expectations.results import FAULT, NOT_APPLICABLE, PASS, UNKNOWN
+from kip848_records.machine.disks import bytes_text
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
 from kip848_records.report.sections import Section
 from kip848_records.report.sql import query
@@ -569,11 +570,4 @@ def _share(part: int, whole: int) -> str:
 
 
 def _size(size: int | None) -> str:
-    if size is None:
-        return ""
-    value = float(size)
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if value < _KILO or unit == "GB":
-            return f"{value:,.0f} {unit}" if unit == "bytes" else f"{value:,.1f} {unit}"
-        value /= _KILO
-    return ""
+    return "" if size is None else bytes_text(size, "bytes")

@@ -5,6 +5,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
 
 from kip848_records.queries.delta_files import DeltaFiles
 
@@ -68,3 +69,13 @@ def test_arrow_reads_files_with_times_in_the_older_form(spark, tmp_path):
 def test_a_table_without_files(tmp_path):
     DeltaTable.create(tmp_path / "t", deltalake.Schema.from_arrow(ROWS.schema))
     assert read(tmp_path / "t", tmp_path / "t") == ([], 1)
+
+
+def test_a_table_that_may_have_deleted_rows_in_its_files_is_not_read_by_them(tmp_path):
+    """DuckDB would show these rows."""
+    features = {"delta.enableDeletionVectors": "true"}
+    deltalake.write_deltalake(tmp_path / "t", ROWS, configuration=features)
+    table = DeltaTable(tmp_path / "t")
+    assert "deletionVectors" in table.protocol().reader_features
+    with pytest.raises(DeltaError, match="deletionVectors"):
+        DeltaFiles(table, tmp_path / "t")

@@ -44,9 +44,9 @@ FROM (
     FROM (
       SELECT
         content.partition, content.group_id, total(content.records) AS records,
-        CASE WHEN count(content.bytes) = count(*) THEN total(content.bytes) END AS bytes, total(content.live_keys) AS live_keys,
+        total_if_known(content.bytes) AS bytes, total(content.live_keys) AS live_keys,
         total(content.superseded) AS superseded,
-        CASE WHEN count(content.unchanged) = count(*) THEN total(content.unchanged) END AS unchanged,
+        total_if_known(content.unchanged) AS unchanged,
         total(content.dirty_records) AS dirty_records, total(content.dirty_unchanged) AS dirty_unchanged,
         max(content.dirty_ms) AS dirty_ms, max(content.newest_at) AS committed_at, count(DISTINCT content.topic) AS topics,
         CASE WHEN count(content.oldest_at) = count(*)

@@ -37,15 +37,7 @@ WITH
     )
   ),
   subscribed AS (
-    SELECT partition, group_id, incarnation, explode(topics) AS topic FROM present
-    UNION ALL
-    SELECT resolved.partition, resolved.group_id, resolved.incarnation, resolved.topic
-    FROM (
-      SELECT partition, group_id, incarnation, regex, explode(topics) AS topic FROM regex_resolution
-    ) AS resolved
-    JOIN present
-      ON present.partition = resolved.partition AND present.group_id = resolved.group_id
-      AND present.incarnation = resolved.incarnation AND present.regex = resolved.regex
+    SELECT partition, group_id, incarnation, topic FROM subscribed_topics
     UNION ALL
     SELECT offsets_partition, group_id, incarnation, topic
     FROM commit_progress

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.errors import InputError
 from kip848_records.queries.needs import require
 from kip848_records.report.offsets import words
-from kip848_records.report.offsets.gone import gone, listed_topics, members_now
+from kip848_records.report.offsets.gone import gone, members_now, topics_of_file
 from kip848_records.report.offsets.keys import Scope, histories, partitions
 from kip848_records.report.sql import query
 from kip848_records.tables.errors import NoGroupError, TablesError
@@ -148,7 +148,7 @@ def _answer(scope: Scope, known: Mapping[int, Row], found: Sequence[KeyHistory])
             *words.gone(lost),
             *words.pending(found, offsets),
             *words.of_partitions(scope, known, shown),
-            *words.of_topics(listed_topics(scope), offsets),
+            *words.of_topics(topics_of_file(scope), offsets),
             *words.members(members_now(scope), offsets),
         ],
     )

@@ -73,9 +73,9 @@ class _Evidence:
         return Gone(at_ms, is_certain=(history.log_partition, removed.place) in self._deleted)
 
 
-def listed_topics(scope: Scope) -> set[str]:
+def topics_of_file(scope: Scope) -> set[str]:
     """Return the names of the topics in the user's file; none without one."""
-    rows: Sequence[Row] = scope.tables.rows(query("listed_topics"), scope.run.cluster)
+    rows: Sequence[Row] = scope.tables.rows(query("topics_of_file"), scope.run.cluster)
     return {row.topic for row in rows}
 
 

@@ -8,7 +8,7 @@ SELECT
 FROM (
     SELECT
         content.group_id, content.partition, total(content.records) AS records,
-        CASE WHEN count(content.bytes) = count(*) THEN total(content.bytes) END AS bytes,
+        total_if_known(content.bytes) AS bytes,
         total(CASE WHEN is_offset_commit(content.key_type) THEN content.records ELSE 0 END) AS commits,
         total(content.live_keys) AS live_keys, total(content.superseded) AS superseded,
         total(content.kept_tombstones) AS kept_tombstones,

@@ -8,7 +8,7 @@ SELECT
 FROM (
     SELECT
         content.partition, content.copy, total(content.records) AS records,
-        CASE WHEN count(content.bytes) = count(*) THEN total(content.bytes) END AS bytes,
+        total_if_known(content.bytes) AS bytes,
         total(content.live_keys) AS live_keys, total(content.superseded) AS superseded,
         total(content.kept_tombstones) AS kept_tombstones,
         unix_millis(min(content.superseded_since)) AS superseded_since_ms

@@ -2,7 +2,7 @@
 -- members of a group use a topic that the list does not have.
 SELECT
     content.topic, total(content.records) AS records,
-    CASE WHEN count(content.bytes) = count(*) THEN total(content.bytes) END AS bytes,
+    total_if_known(content.bytes) AS bytes,
     total(content.unchanged) AS unchanged, total(content.live_keys) AS live_keys,
     count(DISTINCT content.group_id) AS groups,
     CASE WHEN known.state IN ('listed', 'gone') THEN known.state = 'gone' END AS is_gone

@@ -1,7 +1,7 @@
 -- What is in the topic by type of the record, most first.
 SELECT
     content.key_type, total(content.records) AS records,
-    CASE WHEN count(content.bytes) = count(*) THEN total(content.bytes) END AS bytes,
+    total_if_known(content.bytes) AS bytes,
     total(content.live_keys) AS live_keys, total(content.kept_tombstones) AS kept_tombstones,
     total(content.superseded) AS superseded, total(content.unchanged) AS unchanged,
     unix_millis(min(content.superseded_since)) AS superseded_since_ms
