@@ -99,7 +99,7 @@ def log_rows(partition: int, files: Files, copy: str = "a") -> pa.Table:
 def coverage_of(rows: pa.Table) -> LogCoverage:
     """What the rows of one copy hold of each partition, by the SQL of an audit."""
     connection = _database().cursor()
-    log = rows.append_column("cluster", pa.array(["c"] * len(rows)))
+    log = rows.append_column("cluster", pa.array(["c"] * len(rows))).append_column("run", pa.array([1] * len(rows)))
     connection.register("log", log)
 
     def ask(text: str, **parameters: object) -> list[Any]:
