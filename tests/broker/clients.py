@@ -20,9 +20,14 @@ _SOON = {KafkaError._WAIT_COORD, KafkaError.NOT_COORDINATOR, KafkaError.COORDINA
 
 
 def make_topic(broker: Broker, topic: str, partitions: int = 1) -> None:
-    """Return when the topic is there."""
+    """Return when the topic is there, and all its partitions have a leader."""
     done(broker.admin.create_topics([NewTopic(topic, partitions)]))
-    wait_until(lambda: topic in broker.admin.list_topics(timeout=5).topics, f"topic {topic}")
+
+    def leaders() -> list[int]:
+        found = broker.admin.list_topics(topic, timeout=5).topics[topic].partitions.values()
+        return [each.leader for each in found if each.leader >= 0]
+
+    wait_until(lambda: len(leaders()) == partitions, f"topic {topic}")
 
 
 def produce(broker: Broker, topic: str, records: int = 10) -> None:

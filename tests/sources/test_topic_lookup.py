@@ -35,9 +35,26 @@ def led(monkeypatch, leaders):
     ],
 )
 def test_a_topic_that_cannot_be_read_as_a_whole(monkeypatch, partitions, says):
+    monkeypatch.setattr(client, "_ELECTION_S", 0)
+    monkeypatch.setattr(client, "_PAUSE_S", 0)
     with pytest.raises(InputError) as caught:
         led(monkeypatch, partitions).look_up(READ_COMMITTED)
     assert str(caught.value) == says
+
+
+@pytest.mark.parametrize("is_described", [False, True])
+def test_a_leader_that_is_being_elected_is_awaited(monkeypatch, is_described):
+    """The broker that is asked may know of none yet, or name one that does not know it yet."""
+    monkeypatch.setattr(client, "_PAUSE_S", 0)
+    brokers = led(monkeypatch, {0: 1})
+    answers = iter([None, 1] if not is_described else [1, 1])
+    codes = iter([6, *[0] * 9] if is_described else [0] * 9)
+    monkeypatch.setattr(Brokers, "_describe", lambda _: client._Described("id", {0: next(answers)}))
+    monkeypatch.setattr(Brokers, "_offsets", lambda *_: {("t", 0): (next(codes), 5)})
+    for other in ("_setting", "_topic_names", "_offsets_retention_ms"):
+        monkeypatch.setattr(Brokers, other, lambda *_: None)
+    assert brokers.look_up(READ_COMMITTED).offsets == {0: (5, 5)}
+    assert next(answers, "asked again") == "asked again"
 
 
 def test_a_leader_that_rejects_the_login_is_an_error_of_one_line_at_once(monkeypatch):

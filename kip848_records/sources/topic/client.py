@@ -30,7 +30,7 @@ from kip848_records.protocol.group_partition import offsets_partition
 from kip848_records.protocol.segments.faults import UnreadableBatchError
 from kip848_records.protocol.segments.whole_batches import whole_batches
 from kip848_records.sources.topic.ends import Ends
-from kip848_records.sources.topic.errors import TopicError
+from kip848_records.sources.topic.errors import LeaderlessError, TopicError
 from kip848_records.sources.topic.login import PACKAGES, Login, login_of
 from kip848_records.sources.topic.reachable import check_reachable
 
@@ -63,6 +63,7 @@ _RETENTION, _OFFSETS_RETENTION = "delete.retention.ms", "offsets.retention.minut
 _LARGEST_BATCH: Final = "max.message.bytes"
 _MINUTE_MS: Final = 60_000
 _PAUSE_S: Final = 0.2
+_ELECTION_S: Final = 3.0
 _PROBED, _PROBE_S = 3, 2.0
 
 # Kafka's error codes (`org.apache.kafka.common.protocol.Errors`).
@@ -287,7 +288,20 @@ class Brokers:
         self._open.clear()
 
     def look_up(self, isolation: str) -> Ends:
-        """Return the facts about the topic; `isolation` is `READ_COMMITTED` or `READ_UNCOMMITTED`."""
+        """Return the facts about the topic; `isolation` is `READ_COMMITTED` or `READ_UNCOMMITTED`.
+
+        A leader that is being elected, or does not know it yet, is awaited for a few seconds.
+        """
+        gives_up_at = time.monotonic() + _ELECTION_S
+        while True:
+            try:
+                return self._look_up(isolation)
+            except LeaderlessError:
+                if time.monotonic() > gives_up_at:
+                    raise
+                time.sleep(_PAUSE_S)
+
+    def _look_up(self, isolation: str) -> Ends:
         name = self.topic.name
         described = self._describe()
         if not described.leaders:
@@ -297,7 +311,7 @@ class Brokers:
             if leader is not None:
                 led.setdefault(leader, {name: []})[name].append(partition)
         if leaderless := [partition for partition, leader in described.leaders.items() if leader is None]:
-            raise TopicError.no_leader(name, leaderless)
+            raise LeaderlessError(name, leaderless)
         at_ms = _now_ms()
         # With this order of requests no end precedes its start. A last stable offset is below an earlier high watermark
         # only if a transaction is open; a later high watermark may exceed it because of records written in between.
@@ -350,7 +364,7 @@ class Brokers:
         partition = offsets_partition(group, len(leaders))
         leader = leaders[partition]
         if leader is None:
-            raise TopicError.no_leader(self.topic.name, [partition])
+            raise LeaderlessError(self.topic.name, [partition])
         listed = self._ask(ListGroupsRequest(states_filter=[], types_filter=[]), self._places[leader])
         if listed.error_code:
             raise self._failed(listed.error_code)
@@ -389,7 +403,7 @@ class Brokers:
             elif time.monotonic() > gives_up_at:
                 leaderless = [partition for partition in wanted if leaders.get(partition) is None]
                 if leaderless:
-                    raise TopicError.no_leader(self.topic.name, leaderless)
+                    raise LeaderlessError(self.topic.name, leaderless)
                 for leader, error in failures.items():
                     raise self._why(error, self._places[leader]) from None
                 raise TopicError.no_answer(self.topic.bootstrap_servers)
@@ -534,7 +548,7 @@ class Brokers:
             if code == _TOPIC_DENIED:
                 raise self._denied("describe")
             if code in _MOVED:
-                raise TopicError.no_leader(self.topic.name, [partition])
+                raise LeaderlessError(self.topic.name, [partition])
             if code:
                 raise self._failed(code)
         return {partition: offset for (_, partition), (_, offset) in sorted(found.items())}

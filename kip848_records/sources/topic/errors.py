@@ -238,12 +238,6 @@ class TopicError(InputError):
         return cls(f"topic {name} at {servers} has no partitions", "check whether it is being deleted")
 
     @classmethod
-    def no_leader(cls, name: str, partitions: Iterable[int]) -> Self:
-        """Some partitions cannot be read now: the others alone would give a log with gaps."""
-        found = ", ".join(map(str, partitions))
-        return cls(f"topic {name} has no leader for partition {found}", "try again when all brokers are up")
-
-    @classmethod
     def not_permitted(cls, what: str, operations: str, resource: str) -> Self:
         """The user lacks an ACL."""
         return cls(f"the user may not {what}", f"let an administrator allow {operations} on {resource}")
@@ -265,3 +259,12 @@ class TopicError(InputError):
     def failed(cls, servers: str, reason: str) -> Self:
         """Kafka's client failed for an unknown reason."""
         return cls(f"the cluster at {servers} does not answer as expected: {reason}", "see the brokers' logs")
+
+
+class LeaderlessError(TopicError):
+    """Some partitions cannot be read now: the others alone would give a log with gaps."""
+
+    def __init__(self, name: str, partitions: Iterable[int]) -> None:
+        """Name the topic and its partitions."""
+        found = ", ".join(map(str, partitions))
+        super().__init__(f"topic {name} has no leader for partition {found}", "try again when all brokers are up")
