@@ -66,9 +66,6 @@ def add(commands: Commands) -> None:
         help="exit with 1 if more than N rows, or than P percent of the rows read, fail to decode; all tables are "
         "written anyway",
     )
-    command.add_argument(
-        "--verbose", action="store_true", help="also print record counts, members, and lists of the slowest epochs"
-    )
     add_engine(command)
     add_quiet(command)
     command.set_defaults(run=_run)
@@ -94,10 +91,6 @@ def _run(arguments: Namespace) -> int:
     is_local = spark is None or (not is_schema(tables) and known_path(tables) is not None)
     opened = open_tables(tables, EMBEDDED if is_local else SPARK, session=new_session, note=print_note)
     print_parts(summary(opened, audit))
-    if arguments.verbose:
-        from kip848_records.report.details import details
-
-        print_parts(details(opened, audit))
     if (limit := arguments.max_quarantined) is not None:
         _check_quarantine(audit, limit)
     return 0

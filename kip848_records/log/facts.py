@@ -12,10 +12,9 @@ from kip848_records.log.coverage import LogCoverage, read_coverage, read_losses
 from kip848_records.log.losses import records_of_other_copies
 from kip848_records.log.runs import coverage_of_reads, first_repeated_keys, last_reads
 from kip848_records.protocol.messages import AUTO, OFFSET_COMMIT_TYPES
-from kip848_records.protocol.messages.early import GROUP_CONFIGURATION
 from kip848_records.queries.texts import rendered
 from kip848_records.replay.inputs import ReplayInputs
-from kip848_records.sources.predicates import IS_PENDING, IS_RECORD, KEY_ENDS_AFTER_GROUP, NEWEST_MS
+from kip848_records.sources.predicates import IS_PENDING, IS_RECORD, NEWEST_MS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 _COUNTS: Final = f"""
 SELECT log.key_type,
     count_if({IS_RECORD}) AS records,
-    count_if({IS_RECORD} AND log.key_type = {GROUP_CONFIGURATION.key_type} AND {KEY_ENDS_AFTER_GROUP})
-        AS configurations,
     flatten(collect_list(log.file.skipped)) AS skipped,
     min(log.error) AS first_error,
     count_if({IS_PENDING}) AS pending,
@@ -49,14 +46,12 @@ class RecordCounts:
     """The number of records in a log, by kind.
 
     `by_type`: readable records by key type (None: without a key type), including the skipped offset commits of each
-    copy. `group_configurations`: records of type 8 that are group configurations. `aborted`: records of aborted
-    transactions, counted in each copy. `pending`: those of transactions that are open at the end of their file.
-    `first_error`: the reason why one of the unreadable rows could not be read.
+    copy. `aborted`: records of aborted transactions, counted in each copy. `pending`: those of transactions that are
+    open at the end of their file. `first_error`: the reason why one of the unreadable rows could not be read.
     `newest_ms`: the highest timestamp, in ms since 1970.
     """
 
     by_type: Mapping[int | None, int]
-    group_configurations: int
     aborted: int
     pending: int
     first_error: str | None
@@ -184,7 +179,6 @@ def count_records(ask: Ask, which: str = "true", **parameters: int) -> RecordCou
             by_type[each["key_type"]] += each["count"]
     return RecordCounts(
         by_type=by_type,
-        group_configurations=sum(row.configurations for row in found),
         aborted=aborted,
         pending=sum(row.pending for row in found),
         first_error=min((row.first_error for row in found if row.first_error is not None), default=None),

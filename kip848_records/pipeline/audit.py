@@ -130,7 +130,6 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress, grou
         captured_at=None if facts.inputs.captured_at is None else utc(facts.inputs.captured_at),
         copies=len(copies),
         records=facts.counts.by_type,
-        group_configurations=facts.counts.group_configurations,
         # Readers count the aborted records that they skip; the merge of several copies drops the others.
         aborted=facts.counts.aborted + dropped(),
         quarantined=count,

@@ -104,7 +104,6 @@ def audit_topic(
         captured_at=None if captured_ms is None else utc(captured_ms),
         copies=1,
         records=records,
-        group_configurations=counts.group_configurations,
         aborted=0,
         quarantined=count,
         reads=run.reads,

@@ -73,11 +73,10 @@ class Audit:
 
     `run`: the number of the run. `dialect`: the dialect in which the records were decoded. `copies`: how many copies
     were read. `records`: readable records that were read, by key type; None for those without one. Offset commits that
-    were not requested are counted too, once per copy. `group_configurations`: records of type 8 that are not current
-    assignments. `aborted`: records of transactions that are known to be aborted, once per copy. `quarantined`: the rows
-    that this audit read and could not decode. `reads`: the range that it read of each partition of a live topic.
-    `skipped`: records of groups that Spark's own readers created. `resumed`: this run finished the work of an
-    interrupted run.
+    were not requested are counted too, once per copy. `aborted`: records of transactions that are known to be
+    aborted, once per copy. `quarantined`: the rows that this audit read and could not decode. `reads`: the range that
+    it read of each partition of a live topic. `skipped`: records of groups that Spark's own readers created. `resumed`:
+    this run finished the work of an interrupted run.
     """
 
     options: AuditOptions
@@ -86,7 +85,6 @@ class Audit:
     captured_at: datetime | None
     copies: int
     records: Mapping[int | None, int]
-    group_configurations: int
     aborted: int
     quarantined: int = 0
     reads: Sequence[PartitionRead] = ()

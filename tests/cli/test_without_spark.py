@@ -70,7 +70,7 @@ def test_every_command(kip848, captures, tmp_path):
     topics = ["--topics", captures / "kafka-4.3.1" / "topics.json"]
     lines = [
         ["audit", log, *topics, "--out", "out", "--offset-commits", "--record-tables"],
-        ["audit", "dump.parquet", "--cluster", "dump", "--out", "out", "--verbose"],
+        ["audit", "dump.parquet", "--cluster", "dump", "--out", "out"],
         ["explain", log, *topics, "g"],
         ["explain", "out", "--group", "g", "--cluster", "default"],
         ["check", log, "--config", "audit.toml"],

@@ -29,7 +29,6 @@ from kip848_records.queries.texts import folder, relations_of
 from kip848_records.report.changes import changes_of_clusters
 from kip848_records.report.check_json import check_json, check_line
 from kip848_records.report.check_terminal import check_terminal
-from kip848_records.report.details import details
 from kip848_records.report.explain import explain
 from kip848_records.report.group_history import GroupHistory
 from kip848_records.report.junit import junit
@@ -207,11 +206,9 @@ def test_the_summary(tables, cluster):
         dialect="kafka",
         aborted=0,
         copies=1,
-        group_configurations=0,
     )
     text = printed(summary(tables, audit))
     assert ("no groups" in text) == (cluster in {made.EMPTY, made.DELETED})
-    printed(details(tables, audit))
 
 
 @pytest.mark.parametrize("are_extreme", [False, True], ids=["plain", "extreme"])
