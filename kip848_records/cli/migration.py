@@ -116,7 +116,7 @@ def _required(tables: Tables, found: Sequence[Fleet], patterns: Sequence[str]) -
             for row in refused_groups(each, pattern)
         }
     for (cluster, partition, group_id), row in refused.items():
-        why = f": {row.reasons}" if row.reasons else ""
+        why = f"{row.verdict}: {row.reasons}" if row.reasons else row.verdict
         place = f"cluster {printable(cluster)}, partition {partition}"
-        print(f"{printable(group_id)} cannot move now: {row.verdict}{why} ({place})", file=sys.stderr)
+        print(f"{printable(group_id)} cannot move now: {row.meaning} ({why}; {place})", file=sys.stderr)
     return _REFUSED if refused else 0

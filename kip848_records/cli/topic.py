@@ -38,6 +38,7 @@ def add(commands: Commands) -> None:
 
 def _run(arguments: Namespace) -> int:
     check_tables(arguments)
+    from kip848_records.queries.needs import require
     from kip848_records.report.topic import NOT_COUNTED, as_json, sections
 
     with (
@@ -46,7 +47,9 @@ def _run(arguments: Namespace) -> int:
     ):
         progress.done()
         found = _contents(arguments, tables, cluster)
-    print_answers(arguments, _TITLE, found, sections, as_json)
+        print_answers(arguments, _TITLE, found, sections, as_json)
+        for run in tables.chosen_runs(cluster):
+            require(tables, run, ["topic_content"], "topic")
     if missing := [each.run.cluster for each in found if not each.is_counted]:
         raise InputError(
             f"what is in the topic of cluster {', '.join(missing)} is not counted: {NOT_COUNTED}",
@@ -56,15 +59,14 @@ def _run(arguments: Namespace) -> int:
 
 
 def _contents(arguments: Namespace, tables: Tables, cluster: str | None) -> Sequence[TopicContents]:
+    """Return the answers about the clusters whose audits counted."""
     from kip848_records.config import load_config
-    from kip848_records.queries.needs import require
     from kip848_records.report.topic import CHECKS, contents
 
     expectations, settings = load_config(arguments.config, None)
     wanted = [each for each in expectations if each.name in CHECKS]
     found = []
-    for run in tables.chosen_runs(cluster):
-        require(tables, run, ["topic_content"], "topic")
+    for run in filter(lambda run: run.topic_content, tables.chosen_runs(cluster)):
         results = evaluated(tables, settings, wanted, run.cluster)
-        found.append(contents(tables, run, results, settings["hanging_transaction"]))
+        found.append(contents(tables, run, results, settings))
     return found

@@ -2,7 +2,7 @@
 -- sentence = "The cleaner comes to each partition of __consumer_offsets, as it does to the others"
 -- severity = "error"
 -- needs = []
--- about = "partition of segment files"
+-- about = "partition of segment files with enough segments to compare"
 
 -- A coordinator reads the whole partition before it serves its groups. How compaction_now compares is in its header.
 SELECT

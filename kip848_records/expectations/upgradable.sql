@@ -11,7 +11,7 @@ SELECT
     verdict(NOT can_move, can_move IS NOT NULL) AS verdict, CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition, migration_now.offset,
     concat(
-        'expected that the group can move to the consumer protocol now, its verdict is ', verdict,
-        CASE WHEN reasons IS NULL THEN '' ELSE concat(': ', reasons) END
+        'expected that the group can move to the consumer protocol now, seen: ', meaning, ' (', verdict,
+        CASE WHEN reasons IS NULL THEN '' ELSE concat(': ', reasons) END, ')'
     ) AS message
 FROM migration_now

@@ -46,7 +46,7 @@ NEEDS: Final[Mapping[str, Need]] = {
     ),
     "topic_content": Need(
         "what is in the topic was not counted by key, or a live topic was read more than once",
-        "pass --topic-content to the command that reads the log, for a live topic with new tables",
+        "pass --topic-content to the command that reads the log; of a live topic only the first run can count",
         lambda run: run.topic_content,
         (TOPIC_CONTENT.name,),
     ),

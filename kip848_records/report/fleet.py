@@ -29,21 +29,6 @@ ONLINE: Final = "online"
 REPLACED: Final = "replaced"
 MIXED: Final = "mixed"
 ONLY_CLASSIC: Final = "only_classic"
-VERDICTS: Final = {
-    ONLINE: "can move now, while members run",
-    REPLACED: "Empty: the first member of the new protocol makes a new group, commits stay",
-    "after_stop": "can move once all members have stopped",
-    "streams_after_stop": (
-        f"Kafka Streams: can move once all members have stopped, on brokers from {FIRST_WITH_STREAMS} on"
-    ),
-    "not_a_consumer": "no other protocol exists, as for Kafka Connect",
-    "unloadable": "no broker can load its record",
-    "unknown": "its last record is lost or unreadable",
-    MIXED: "half-way: members of both protocols",
-    ONLY_CLASSIC: "a consumer group in which all members use the classic protocol",
-}
-"""The verdicts about a group, in words."""
-
 _CANARIES: Final = 10
 _SMALL: Final = 5
 _NAMED: Final = 3
@@ -221,13 +206,13 @@ def headline(found: Fleet) -> str:
 
 def verdict_lines(found: Fleet) -> Iterator[str]:
     """Yield how many groups have each verdict, and how many use the new protocols."""
-    of = Counter(row.verdict for row in found.groups)
+    of = Counter((row.verdict, row.meaning) for row in found.groups)
     members = Counter[str]()
     for row in found.groups:
         members[row.verdict] += row.members or 0
-    for verdict, groups in of.items():  # in the order of `ready_to_move`
+    for (verdict, meaning), groups in of.items():  # in the order of `ready_to_move`
         held = f", {count_text(members[verdict], 'member')}" if members[verdict] else ""
-        yield f"{count_text(groups, 'group')}{held}: {VERDICTS[verdict]} ({verdict})"
+        yield f"{count_text(groups, 'group')}{held}: {meaning} ({verdict})"
     for row in found.others:
         came = f", {row.moved:,} of them from the classic protocol" if row.moved else ""
         yield f"{count_text(row.groups, f'{row.group_type} group')} without classic members{came}"
@@ -424,7 +409,7 @@ def _refused(found: Fleet) -> Iterator[Section]:
     if rows:
         columns = ("reason", "groups", "such as", "clients", "because", "in the log", "what to do")
         yield Section("Cannot move while their members run", columns, rows, ("groups",))
-    unread = [(row.group_id, row.state, VERDICTS["unknown"]) for row in found.of_verdict("unknown")]
+    unread = [(row.group_id, row.state, row.meaning) for row in found.of_verdict("unknown")]
     if unread:
         yield Section("Not known", ("group", "state", "why"), unread)
 

@@ -24,14 +24,12 @@ if TYPE_CHECKING:
     from kip848_records.queries.tables import Row, Run, Tables
 
 _HANGING: Final = "hanging_transaction"
-_COMPACTION: Final = "compaction_alive"
-CHECKS: Final = (_HANGING, _COMPACTION, "commit_rate", "dead_offsets")
+CHECKS: Final = (_HANGING, "compaction_alive", "commit_rate", "dead_offsets")
 """The expectations about the topic."""
 
 _NAMED: Final = 3
 _PERCENT: Final = 100
 _KILO: Final = 1000
-_DEFAULT_BATCH: Final = 1_048_588
 _NEAR_LIMIT: Final = 0.8
 _BUSY: Final = 1
 """Commits a second for each of its live keys from which on a group is told to commit less often."""
@@ -43,7 +41,7 @@ class TopicContents(NamedTuple):
     `results`: of the expectations `CHECKS`. `owners`: clients by partition and group, with offset commits only.
     `lost`: the partitions in which records were lost, and between which offsets. `is_counted`: false if the topic holds
     records, but the tables do not count them. `long_ms`: `max_timeout` and `grace` of the expectation
-    `hanging_transaction`, together, in ms.
+    `hanging_transaction`, together, in ms. `default_batch`: `max_bytes` of `operation_size`.
     """
 
     run: Run
@@ -56,6 +54,7 @@ class TopicContents(NamedTuple):
     lost: Sequence[Row]
     is_counted: bool
     long_ms: float
+    default_batch: float
 
     @property
     def records(self) -> int:
@@ -109,22 +108,23 @@ class TopicContents(NamedTuple):
     @property
     def is_topics_known(self) -> bool:
         """Whether a list of all topics is known."""
-        return any(row.is_gone is not None for row in self.topics)
+        return any(row.list_state is not None for row in self.topics)
 
 
 NOT_COUNTED: Final = "the log was read more than once, or the same rows are in it twice"
 """Why the tables do not count what the topic holds."""
 
 
-def contents(tables: Tables, run: Run, results: Sequence[Result], hanging: Setting) -> TopicContents:
+def contents(tables: Tables, run: Run, results: Sequence[Result], settings: Mapping[str, Setting]) -> TopicContents:
     """Return what is known of the topic of a cluster.
 
-    `results`: of the expectations `CHECKS` about it. `hanging`: the setting of `hanging_transaction`.
+    `results`: of the expectations `CHECKS` about it. `settings`: of all expectations.
     """
     rows = {
         name: tables.rows(query(name), run.cluster)
         for name in (*(f"topic_{each}" for each in ("types", "partitions", "groups", "topics")), "lost_records")
     }
+    hanging = settings[_HANGING].limits
     owners = defaultdict(list)
     for row in tables.rows(query("topic_owners"), run.cluster):
         owners[row.partition, row.group_id].append(row.client_id)
@@ -138,7 +138,8 @@ def contents(tables: Tables, run: Run, results: Sequence[Result], hanging: Setti
         results,
         rows["lost_records"],
         bool(rows["topic_types"]) or not tables.rows(query("topic_held"), run.cluster),
-        (hanging.limits["max_timeout"] + hanging.limits["grace"]) * _KILO,
+        (hanging["max_timeout"] + hanging["grace"]) * _KILO,
+        settings["operation_size"].limits["max_bytes"],
     )
 
 
@@ -247,8 +248,6 @@ def _outcome(found: TopicContents, result: Result) -> str:
 
 
 def _why_not_applicable(found: TopicContents, result: Result) -> str:
-    if result.name == _COMPACTION and any(row.cleaning == "short" for row in found.partitions):
-        return "no partition has enough segments behind the last offset that the cleaner has been to"
     why = result.not_applicable.get(found.run.cluster)
     if why is None:
         return "nothing of it is there"
@@ -264,7 +263,7 @@ def _largest(found: TopicContents) -> str:
     place = f"largest batch: {row.largest_batch_bytes:,} bytes, in partition {row.partition}"
     place += f" at offset {row.largest_batch_offset}"
     if limit is None:
-        return f"{place}; the topic's max.message.bytes is not in a copy, its default is {_DEFAULT_BATCH:,}"
+        return f"{place}; the topic's max.message.bytes is not in a copy, its default is {found.default_batch:,.0f}"
     near = (
         ": a group that grows beyond it cannot change any more" if row.largest_batch_bytes > limit * _NEAR_LIMIT else ""
     )
@@ -449,7 +448,9 @@ def _without_record(found: TopicContents) -> Iterator[Section]:
 
 def _gone_topics(found: TopicContents) -> Iterator[Section]:
     gone = [
-        (row.topic, f"{row.live_keys:,}", f"{row.groups:,}") for row in found.topics if row.is_gone and row.live_keys
+        (row.topic, f"{row.live_keys:,}", f"{row.groups:,}")
+        for row in found.topics
+        if row.list_state == "gone" and row.live_keys
     ]
     if gone:
         note = "kafka-consumer-groups.sh --delete-offsets --group GROUP --topic TOPIC removes them"

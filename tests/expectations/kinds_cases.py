@@ -253,8 +253,8 @@ CASES = [
         "malformed",
         VIOLATION,
         _classic(upgradable=False, upgradable_reason="malformed_subscription"),
-        "expected that the group can move to the consumer protocol now, its verdict is after_stop: "
-        "malformed_subscription",
+        "expected that the group can move to the consumer protocol now, seen: can move once all members have stopped "
+        "(after_stop: malformed_subscription)",
     ),
     Made(
         "aborted_rounds",

@@ -8,13 +8,18 @@ import pytest
 from kip848_records.cli import main
 from kip848_records.expectations import loadable_by
 from kip848_records.queries.duck import DuckTables
-from kip848_records.replay.refusals import KNOWN_BUGS
+from kip848_records.replay.refusals import FIRST_WITH_STREAMS, KNOWN_BUGS
 from kip848_records.report.fleet import applications, as_json, fleet, sections
 from kip848_records.report.page.contents import contents
 from kip848_records.report.page.page import page
 from kip848_records.report.terminal import plain_text
 from kip848_records.tables.registry import TABLES
 from tests.report.fleets import AT, Fleet, large
+
+GO_CANNOT = (
+    "go cannot move now: can move once all members have stopped (after_stop: malformed_subscription; cluster {}, "
+    "partition 0)\n"
+)
 
 
 @pytest.fixture
@@ -85,6 +90,7 @@ def test_an_application_of_streams_that_is_empty_is_still_one(found) -> None:
     made.classic("g", 0, protocol="stream")
     ((group,),) = [found(made).groups]
     assert (group.kind, group.verdict) == ("streams_application", "streams_after_stop")
+    assert group.meaning.endswith(f"on brokers from {FIRST_WITH_STREAMS} on")
 
 
 @pytest.mark.parametrize(("protocol_type", "kind"), [("connect", "connect"), ("sr", "other")])
@@ -94,7 +100,8 @@ def test_a_group_that_has_no_other_protocol_cannot_move_when_it_is_empty(printed
     code, out, err = printed(made, "--json", "--require-upgradable", "*")
     ((group,),) = [json.loads(out)["groups"]]
     assert (group["kind"], group["verdict"]) == (kind, "not_a_consumer")
-    assert (code, err) == (1, "workers cannot move now: not_a_consumer (cluster c, partition 0)\n")
+    why = "no other protocol exists, as for Kafka Connect (not_a_consumer; cluster c, partition 0)"
+    assert (code, err) == (1, f"workers cannot move now: {why}\n")
 
 
 @pytest.mark.parametrize("protocol_type", ["", "consumer", None])
@@ -268,7 +275,7 @@ def test_markdown_writes_ids_as_code(printed) -> None:
     [
         ("java*", 0, ""),
         ("ha?f", 0, ""),
-        ("*", 1, "go cannot move now: after_stop: malformed_subscription (cluster c, partition 0)\n"),
+        ("*", 1, GO_CANNOT.format("c")),
     ],
 )
 def test_a_pipeline_can_require_that_groups_can_move(printed, pattern, code, said) -> None:
@@ -286,8 +293,7 @@ def test_a_group_that_cannot_move_is_named_with_its_cluster(tmp_path, capsys) ->
         made.classic("go", reason="malformed_subscription", subscription_error="cut")
         made.write(tmp_path, cluster)
     assert main(["migration", str(tmp_path), "--quiet", "--require-upgradable", "*"]) == 1
-    said = "go cannot move now: after_stop: malformed_subscription (cluster {}, partition 0)\n"
-    assert capsys.readouterr().err == said.format("a") + said.format("b")
+    assert capsys.readouterr().err == GO_CANNOT.format("a") + GO_CANNOT.format("b")
 
 
 def test_a_pattern_that_matches_no_group_is_an_error(printed) -> None:

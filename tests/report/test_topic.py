@@ -72,7 +72,7 @@ def test_what_is_wrong_is_said_first(troubled, capsys):
         "open for longer than max_timeout + grace, 20 min: probably hanging",
         "find-hanging",
         "none behind offset 102 of partition 0 while the transaction there is open, none in the last segment",
-        "compaction_alive: not applicable: no partition has enough segments",
+        "compaction_alive: not applicable: no partition of segment files with enough segments",
         "hanging_transaction: not applicable: the audit decoded no offset commits",
         "1 topic that the list",
     ):
@@ -92,7 +92,7 @@ def test_programs_get_all_of_it(troubled, capsys):
         "left": "deleted",
         "txn": "pending",
     }
-    assert {each["topic"]: each["is_gone"] for each in found["topics"]} == {"gone": True, "here": False}
+    assert {each["topic"]: each["list_state"] for each in found["topics"]} == {"gone": "gone", "here": "listed"}
 
 
 def test_a_ticket_has_the_same_sections(troubled, capsys):
@@ -165,7 +165,7 @@ def made(folder, *rows, **tables):
     write(folder, "c", audit_runs=[run], topic_content=content, **({"group_state": ()} | tables))
     opened = DuckTables(str(folder))
     (run,) = opened.chosen_runs("c")
-    return contents(opened, run, (), load_settings()["hanging_transaction"])
+    return contents(opened, run, (), load_settings())
 
 
 @pytest.mark.parametrize(("last", "says"), [(-1, "0 records in 0 partitions. "), (0, "not counted: ")])
@@ -239,3 +239,18 @@ def test_tables_without_the_count_are_refused(tmp_path, capsys):
     assert main(audit) == 0
     capsys.readouterr()
     assert "1 record, " in told(capsys, tmp_path / "out")
+
+
+def test_of_several_clusters_the_one_without_counts_is_named_last(troubled, tmp_path, capsys):
+    for cluster, options in (("counted", ["--topic-content"]), ("other", [])):
+        assert (
+            main(["audit", str(troubled), "--out", str(tmp_path / "out"), "--cluster", cluster, "--quiet", *options])
+            == 0
+        )
+    capsys.readouterr()
+    assert main(["topic", str(tmp_path / "out"), "--quiet"]) == 2
+    said = capsys.readouterr()
+    assert said.out.startswith("cluster counted, captured at ")
+    assert "cluster other" not in said.out
+    assert said.err.startswith("error: ")
+    assert "for cluster 'other'" in said.err

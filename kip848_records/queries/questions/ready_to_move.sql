@@ -7,7 +7,7 @@
 -- [without]
 -- offset_commits = "groups that have offset commits only, and for how long consumption stopped"
 SELECT
-  group_id, kind, state, verdict, reasons, members, size_needed, static_members, classic_members, consumer_members, protocol,
+  group_id, kind, state, verdict, meaning, reasons, members, size_needed, static_members, classic_members, consumer_members, protocol,
   assignor_note, mode, rebalances, rebalances_per_hour, partitions_stopped, unowned_ms, stop_max_p95_ms, troubles, mixed_since,
   last_joined_at, has_last_consumer, is_minimum, least_session_timeout_ms, session_timeout_ms, rebalance_timeout_ms, known_bugs, can_move, has_common_protocol,
   partition

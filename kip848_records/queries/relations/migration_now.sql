@@ -100,6 +100,18 @@ WITH counted AS (
 )
 SELECT
     judged.partition, judged.group_id, judged.incarnation, judged.group_type, judged.kind, judged.state, judged.verdict,
+    CASE judged.verdict
+        WHEN 'online' THEN 'can move now, while members run'
+        WHEN 'replaced' THEN 'Empty: the first member of the new protocol makes a new group, commits stay'
+        WHEN 'after_stop' THEN 'can move once all members have stopped'
+        WHEN 'streams_after_stop'
+            THEN 'Kafka Streams: can move once all members have stopped, on brokers from 4.2.1 on'
+        WHEN 'not_a_consumer' THEN 'no other protocol exists, as for Kafka Connect'
+        WHEN 'unloadable' THEN 'no broker can load its record'
+        WHEN 'unknown' THEN 'its last record is lost or unreadable'
+        WHEN 'mixed' THEN 'half-way: members of both protocols'
+        WHEN 'only_classic' THEN 'a consumer group in which all members use the classic protocol'
+    END AS meaning,
     CASE WHEN judged.verdict <> 'unknown'
         THEN judged.verdict IN ('online', 'replaced', 'mixed', 'only_classic')
     END AS can_move, judged.upgradable_reason AS reasons, judged.members,
