@@ -7,6 +7,8 @@ import pytest
 
 from kip848_records.cli import main
 from kip848_records.config import load_settings
+from kip848_records.pipeline.audit import run_audit
+from kip848_records.pipeline.options import AuditOptions
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.topic import CHECKS, contents, headline, sections
 from tests.made_tables import write
@@ -20,6 +22,7 @@ from tests.pipeline.made_topic import (
     write_dump,
     write_segments,
 )
+from tests.progress import Watcher
 from tests.protocol.segment_writer import Record, write_batch
 
 IDLE = (3, 5, 0, "")
@@ -30,9 +33,12 @@ def batch(written, **options):
     return write_batch([Record(written.offset, written.millis, written.key, written.value)], **options)
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(monkeypatch, tmp_path_factory):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+@pytest.fixture(scope="module", autouse=True)
+def _own_cache(tmp_path_factory):
+    """Each log is audited once."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 def told(capsys, *arguments):
@@ -42,14 +48,15 @@ def told(capsys, *arguments):
     return said.out
 
 
-@pytest.fixture
-def troubled(tmp_path):
+@pytest.fixture(scope="module")
+def troubled(tmp_path_factory):
     """A group that commits without progress, one that was deleted and left an offset, and a hanging transaction."""
     idle = [commit(n, START + 1000 * n, "idle", "gone", 0, IDLE) for n in range(100)]
     left = commit(100, START + 100_000, "left", "here", 0, IDLE)
     ended = epoch(101, START + 101_000, "left", None)
     hanging = commit(102, START + 102_000, "txn", "here", 0, IDLE)
     last = epoch(103, START + 8_000_000, "idle", 1)
+    tmp_path = tmp_path_factory.mktemp("troubled")
     plain = [batch(each) for each in (*idle, left, ended)]
     opened = batch(hanging, producer_id=9, transactional=True)
     write_segments(tmp_path / "log", {0: Partition(files={0: [*plain, opened, batch(last)]})})
@@ -137,15 +144,23 @@ def test_the_limits_of_the_expectation_say_what_hangs(troubled, capsys):
     assert "probably hanging" not in said
 
 
-def test_with_offset_commits_the_expectation_says_what_hangs(troubled, capsys):
-    read = told(capsys, troubled, "--offset-commits")
+@pytest.fixture(scope="module")
+def with_commits(troubled):
+    out = troubled.parent / "out"
+    options = AuditOptions((str(troubled),), str(out), offset_commits=True, topic_content=True)
+    run_audit(None, options, Watcher())
+    return out
+
+
+def test_with_offset_commits_the_expectation_says_what_hangs(with_commits, capsys):
+    read = told(capsys, with_commits)
     assert "Look at: dead_offsets, open transactions" in read.splitlines()[1]
     assert "hanging_transaction: fail" in read
 
 
 @pytest.mark.parametrize("form", ["--json", "--markdown", None])
 def test_rows_that_are_there_twice_are_not_counted(captures, capsys, form):
-    code = main(["topic", str(captures / "reports"), "--quiet", *([form] if form else [])])
+    code = main(["topic", str(captures / "reports"), "--quiet", "--no-cache", *([form] if form else [])])
     said = capsys.readouterr()
     assert code == 2
     assert said.err.startswith("error: what is in the topic of cluster default is not counted: the log was read")
