@@ -158,11 +158,18 @@ def check_source(arguments: argparse.Namespace) -> None:
         parse_url(url)
     for source in arguments.sources:
         if _ADDRESS.fullmatch(source) and not Path(source).exists():
-            raise TopicError.no_scheme(source)
+            broker, _, topic = source.partition("/")
+            raise TopicError(
+                f"there is no file {source}, and a live topic is named by a URL",
+                f"did you mean kafka://{broker}/{topic or '__consumer_offsets'}?",
+            )
     if not topics and arguments.kafka_config is not None:
-        raise TopicError.not_for_files("--kafka-config", ", ".join(arguments.sources))
+        raise TopicError(
+            f"--kafka-config is for a live topic, but {', '.join(arguments.sources)} is not one",
+            "omit --kafka-config, or pass a kafka:// URL",
+        )
     if topics and arguments.format is not None:
-        raise TopicError.not_for_topics("--format", topics[0])
+        raise TopicError(f"--format is for files, but {topics[0]} is a live topic", "omit --format")
     if topics and len(arguments.sources) > 1:
         raise TopicError.not_alone(topics[0])
 
@@ -298,15 +305,18 @@ def place(arguments: argparse.Namespace, folder: str | None, what: str) -> str:
     """Return the location of the tables: `folder` (called `what`) or a schema. Raises InputError for both or none."""
     catalog, schema = arguments.catalog, arguments.schema
     if folder is not None and is_schema_named(arguments):
-        raise TablesError.two_places(folder)
+        raise TablesError(
+            f"the tables are in a schema or in a folder, but {folder} was named too",
+            "omit it, or --catalog and --schema",
+        )
     if (catalog is None) != (schema is None):
-        raise TablesError.half_a_schema()
+        raise TablesError("--catalog and --schema belong together", "pass both, or neither")
     if catalog is not None:
         from kip848_records.tables.location import schema_place
 
         return schema_place(catalog, schema)
     if folder is None:
-        raise TablesError.no_place(what)
+        raise TablesError("no table location given", f"pass {what}, or --catalog and --schema")
     return folder
 
 

@@ -123,4 +123,7 @@ def _check_quarantine(audit: Audit, limit: tuple[str, float, bool]) -> None:
     text, number, is_share = limit
     records = sum(audit.records.values())
     if audit.quarantined > (number / 100 * records if is_share else number):
-        raise FailedError.too_many_quarantined(audit.quarantined, records, text)
+        raise FailedError(
+            f"{audit.quarantined:,} of {records:,} rows were quarantined, more than --max-quarantined {text}",
+            "see the table quarantine for the reason of each row",
+        )

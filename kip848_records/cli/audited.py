@@ -142,7 +142,8 @@ def refuse_options_of_logs(arguments: Namespace, tables: str, keep: str | None) 
     given += [name for name in ("offset_commits", "topic_content") if getattr(arguments, name)]
     given += ["out"] if keep is not None else []
     for name in given:
-        raise TablesError.not_for_tables(f"--{name.replace('_', '-')}", tables)
+        option = f"--{name.replace('_', '-')}"
+        raise TablesError(f"{option} is for a log, but {tables} holds the tables of an audit", f"omit {option}")
 
 
 @contextmanager

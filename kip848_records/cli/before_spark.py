@@ -20,6 +20,7 @@ from kip848_records.sources.outputs import check_output
 from kip848_records.sources.topic.address import is_topic, open_topic
 from kip848_records.sources.topic.client_properties import read_client_settings
 from kip848_records.tables.errors import TablesError
+from kip848_records.text import similar_hint
 from kip848_records.times import CLOCKS_DIFFER_BY_MS, utc
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ def check_log(arguments: Namespace, outputs: Mapping[str, str | None], *, or_tab
         from kip848_records.pipeline.end_offsets import read_end_offsets
 
         if not _reads_commits(arguments):
-            raise InputError.end_offsets_without_commits()
+            raise InputError(
+                "--end-offsets needs --offset-commits", "pass both: committed offsets are compared with end offsets"
+            )
         read_end_offsets(arguments.end_offsets)
     if arguments.kafka_config is not None:
         read_client_settings(arguments.kafka_config)
@@ -117,7 +120,8 @@ def check_tables(path: str) -> None:
     """Raise InputError if there is no folder, or if it contains no table at all."""
     folder = known_path(path)
     if is_nothing(path):
-        raise TablesError.not_there(path, names_beside(path))
+        near = similar_hint(path.rstrip("/").rpartition("/")[2], names_beside(path))
+        raise TablesError(f"there is nothing at {path}", near or "pass the folder of kip848 audit --out")
     if folder is not None and not holds_tables(path):
         raise TablesError.not_audited(path, "audit_runs")
 

@@ -288,4 +288,7 @@ def _check_kept(arguments: Namespace) -> None:
     if arguments.out is None:
         for name in _COMPARES_RUNS:
             if getattr(arguments, name):
-                raise TablesError.not_kept(f"--{name}")
+                raise TablesError(
+                    f"--{name} compares an audit with the one before, but the tables of this audit are not kept",
+                    "pass --out DIR to keep them, or run kip848 audit first and check its folder",
+                )

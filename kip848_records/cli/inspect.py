@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_source, check_source, int32, key_type
 from kip848_records.cli.engine import add_engine, engine_for_sources, new_session
-from kip848_records.errors import InputError
+from kip848_records.errors import EXPECTED_SOURCES, InputError
 from kip848_records.protocol.messages import AUTO
 from kip848_records.queries.engines import EMBEDDED
 from kip848_records.sources.topic.address import is_topic
@@ -83,7 +83,7 @@ def _run(arguments: Namespace) -> int:
         what = f"transaction outcomes: {counts.undecided:,} offset commits above may have been aborted"
         _note(f"{sources} does not show {what}")
     if not is_selection and (is_empty or (not counts.decoded and arguments.limit is None)):
-        raise InputError.no_records(sources, counts.first_error)
+        raise InputError(InputError.no_rows(sources, counts.first_error).message, f"expected {EXPECTED_SOURCES}")
     if counts.unread:
         _note(f"{count_text(counts.unread, 'row')} could not be read; the first: {counts.first_unread}")
     if counts.of_nobody:

@@ -30,7 +30,7 @@ SELECT {", ".join(f"CAST(coalesce(sum({name}), 0) AS bigint) AS {name}" for name
 def check_dialect(name: str, *, known: Iterable[str] = tuple(DIALECTS)) -> None:
     """Raise InputError if `name` is not a dialect."""
     if name not in known:
-        raise InputError.unknown_dialect(name, known)
+        raise InputError(f"there is no dialect '{name}'", f"use one of {', '.join(known)}")
 
 
 def choose_dialect(engine: Engine, log: Relation) -> DialectChoice:

@@ -90,7 +90,11 @@ def _lack_columns(engine: Engine, tables: ExistingTables) -> bool:
     def compare(spec: TableSpec) -> None:
         if (present := _own_columns(engine, tables, spec)) is not None:
             if unknown := _types(present).keys() - spec.schema.names:
-                raise TablesError.unknown_columns(place_text(engine.out), spec.name, sorted(unknown))
+                raise TablesError(
+                    f"the table {spec.name} in {place_text(engine.out)} has columns that this version does not know: "
+                    f"{', '.join(sorted(unknown))}",
+                    "install the version that wrote it, or pass another folder with --out",
+                )
             lacking.extend(missing_columns(spec, present))
 
     engine.several(compare, TABLES.values())
@@ -101,7 +105,10 @@ def _own_columns(engine: Engine, tables: ExistingTables, spec: TableSpec) -> Map
     """Return a table's schema. Raises InputError for another application's: here each table has clusters."""
     present = tables.columns(spec.name)
     if present is not None and CLUSTER.name not in _types(present):
-        raise TablesError.other_table(place_text(engine.out), spec.name)
+        raise TablesError(
+            f"the table {spec.name} in {place_text(engine.out)} was not written by an audit",
+            "pass another location for the tables",
+        )
     return present
 
 

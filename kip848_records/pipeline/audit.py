@@ -58,7 +58,9 @@ def audit_for_group(spark: SparkSession | None, options: AuditOptions, group: st
     _check_options(options)
     engine = new_engine(spark, options.out)
     if engine.is_there(LOG.name):
-        raise TablesError.not_for_one_group(options.out)
+        raise TablesError(
+            f"an audit of one group would replace the tables in {options.out}", "pass a folder without tables"
+        )
     return _audit(engine, options, progress, group)
 
 
@@ -100,7 +102,10 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress, grou
     with alone(engine, options, progress) as (log, is_resumed):
         before = log.knowledge()
         if before.runs and not before.is_copy:
-            raise TablesError.cluster_of_topic(options.cluster, options.out)
+            raise TablesError(
+                f"the tables of cluster {options.cluster!r} in {options.out} hold the runs of a live topic",
+                "pass another --cluster or --out for a copy",
+            )
         progress.phase("reading", ", ".join(options.sources))
         info = _copy_info(log, before, options)
         version = engine.version(LOG.name)

@@ -9,7 +9,11 @@ from kip848_records.times import CLOCKS_DIFFER_BY_MS, utc
 def check_captured(captured_ms: int | None, newest_ms: int | None) -> None:
     """Raise InputError for a time at which the log cannot have been copied, because it has much newer records."""
     if captured_ms is not None and newest_ms is not None and captured_ms < newest_ms - CLOCKS_DIFFER_BY_MS:
-        raise InputError.captured_before_its_end(utc(captured_ms), utc(newest_ms))
+        raise InputError(
+            f"the log was not copied at {utc(captured_ms).isoformat()}: "
+            f"its newest record is from {utc(newest_ms).isoformat()}",
+            "pass the time of the copy, with its zone, as --captured-at; or omit it to use the newest record's time",
+        )
 
 
 def check_captured_by(captured_ms: int | None, now_ms: int) -> None:

@@ -77,7 +77,10 @@ def audit_topic(
     with alone(engine, options, progress) as (log, is_resumed):
         before = log.knowledge()
         if before.is_copy:
-            raise TablesError.cluster_of_copy(options.cluster, options.out)
+            raise TablesError(
+                f"the tables of cluster {options.cluster!r} in {options.out} hold a copy of the log",
+                "pass another --cluster or --out for a live topic",
+            )
         _check_same_options(before, options)
         progress.phase("asking", f"{live.name} where it ends")
         # Asked before the log is read: a later commit may be of a message that was not there yet.
@@ -154,4 +157,5 @@ def _check_same_options(before: Knowledge, options: AuditOptions) -> None:
         return
     last = before.runs[-1]
     if options.dialect not in {AUTO, last.dialect} or options.offset_commits != last.offset_commits:
-        raise TablesError.other_options(last.dialect, offset_commits=last.offset_commits)
+        how = f"--dialect {last.dialect}, {'with' if last.offset_commits else 'without'} --offset-commits"
+        raise TablesError(f"earlier runs had {how}", "use the same options, or pass another --cluster or --out")

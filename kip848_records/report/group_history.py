@@ -55,7 +55,9 @@ class GroupHistory:
         if cluster is None and len(clusters) > 1:
             raise TablesError.several_clusters(group_id, clusters)
         if cluster is not None and cluster not in clusters:
-            raise TablesError.group_of_other_cluster(group_id, cluster, clusters)
+            raise TablesError(
+                f"cluster {cluster!r} has no group {group_id!r}", f"pass --cluster: {', '.join(clusters)}"
+            )
         self.cluster = clusters[0] if cluster is None else cluster
         self.incarnations = [
             Incarnation(row.partition, row.incarnation) for row in found if row.cluster == self.cluster
@@ -92,7 +94,9 @@ class GroupHistory:
         }
         incarnations = [incarnation for incarnation in self.incarnations if incarnation in found]
         if not incarnations:
-            raise TablesError.no_such_epoch(self.group_id, epoch)
+            raise TablesError(
+                f"the log has no epoch {epoch} of group {self.group_id!r}", "omit --epoch to see all epochs"
+            )
         return incarnations[-1]
 
     def captured_ms(self, partition: int) -> int | None:

@@ -56,7 +56,9 @@ def open_webhook(url: str) -> Webhook:
     try:
         from apprise import Apprise  # noqa: PLC0415 - an extra
     except ModuleNotFoundError:
-        raise SetupError.no_apprise() from None
+        raise SetupError(
+            "--webhook needs Apprise, which is not installed", "pip install 'kip848-records[notify]'"
+        ) from None
     whole = resolved(url, _no_value, _no_file)
     scheme = _SCHEME.match(whole)
     if scheme is None:

@@ -83,7 +83,9 @@ def simulate(spec: Simulation, out: str | Path, processes: int = 1) -> Simulated
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any((folder / "log").glob("*")):
-            raise InputError.simulated_before(f"{out}/log")
+            raise InputError(
+                f"there is a log in {out}/log already", "pass another folder with --out, or remove that log"
+            )
         with TemporaryDirectory(prefix=".simulation-", dir=folder) as work:
             rows = _write_all(spec, Path(work), processes)
             (folder / "log").mkdir(exist_ok=True)  # a folder of that name may be there, empty

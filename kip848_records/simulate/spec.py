@@ -128,12 +128,14 @@ class Simulation:
             if not low <= getattr(self, name) <= high:
                 raise InputError.not_simulated(name, getattr(self, name), low, high)
         if self.release not in RELEASES:
-            raise InputError.unknown_release(self.release, RELEASES)
+            raise InputError(f"Kafka {self.release} cannot be simulated", f"choose one of {', '.join(RELEASES)}")
         newest_only = [each for each in OTHER_KINDS if each.kind.first_release > self.release]
         if any(others[each.field] for each in newest_only):
             words = " and ".join(kind.words for kind in newest_only)
             options = " and ".join(kind.option for kind in newest_only)
-            raise InputError.not_in_release(words, options, self.release, NEWEST)
+            raise InputError(
+                f"{words} cannot be simulated with release {self.release}", f"use --release {NEWEST}, or omit {options}"
+            )
 
     @property
     def has_others(self) -> bool:

@@ -211,7 +211,10 @@ def _columns(engine: Engine, dump: Relation, types: Mapping[str, str], name: str
         if types[column] in accepted:
             continue
         if column not in _MAY_BE_NULL or _holds_values(engine, dump, column):
-            raise InputError.mistyped_column(name, column, types[column], usual)
+            raise InputError(
+                f"column {column} of {name} is {types[column]}, not {usual}",
+                "save the rows as Spark's Kafka source returns them, without casts",
+            )
         columns[column] = "CAST(NULL AS binary)"
     if types["timestamp"] != _NUMBER:
         columns["timestamp"] = "CAST(dump.timestamp AS timestamp)"

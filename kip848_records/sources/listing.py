@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from kip848_records.errors import InputError
+from kip848_records.errors import EXPECTED_SOURCES, InputError
 from kip848_records.machine.paths import names_beside
 from kip848_records.sources.formats import FILE_NAMES, FORMATS, SEGMENT_NAME, SWAP
 
@@ -50,7 +50,7 @@ def find_copies(listing: Listing, paths: str | Iterable[str], source_format: str
     Raises InputError for the first path that does not exist, or has nothing of that format.
     """
     if source_format is not None and source_format not in FORMATS:
-        raise InputError.unknown_format(source_format, FORMATS)
+        raise InputError(f"there is no format '{source_format}'", f"use one of {', '.join(FORMATS)}")
     given = [paths] if isinstance(paths, str) else dict.fromkeys(paths)
     copies = [copy for path in given for copy in _copies_at(listing, path, source_format)]
     return [replace(copy, files=without_replaced(copy.files)) for copy in _join_files(copies)]
@@ -90,7 +90,10 @@ def _copies_at(listing: Listing, path: str, source_format: str | None) -> list[C
         return [Copy(path, "segments", segments)]
     # Every audit writes `audit_runs`. This check comes first, because Spark cannot list folders of several tables.
     if listing.has_files(path, "/audit_runs/_delta_log"):
-        raise InputError.tables_not_log(path)
+        raise InputError(
+            f"{path} holds the tables of an audit, not a log",
+            "pass the log that was audited; kip848 check, explain and report take one folder of tables",
+        )
     files = listing.files(path)
     if files is None:
         raise InputError.path_not_found(path, names_beside(path))
@@ -107,15 +110,25 @@ def _copies_at(listing: Listing, path: str, source_format: str | None) -> list[C
     if found == "delta":
         raise InputError.not_delta(path)
     if found is None:
-        raise InputError.not_a_source(path, FORMATS)
+        raise InputError(
+            f"{path} is not a dump of __consumer_offsets: its file names match no format",
+            f"expected {EXPECTED_SOURCES}; if it is one, pass its format with --format {'|'.join(FORMATS)}",
+        )
     return [Copy(path, found, files)]
 
 
 def _nothing_to_read(listing: Listing, path: str, source_format: str | None) -> InputError:
     """Return the error for a folder without a file of the format."""
     if source_format is not None and (listing.files(path) or _segments_below(listing, path)):
-        return InputError.no_file_of_format(path, source_format)
-    return InputError.colon_in_path(path) if _COLON.search(path) else InputError.empty_folder(path)
+        return InputError(
+            f"{path} holds no files of the format {source_format}", "pass the format of the files, or omit --format"
+        )
+    if _COLON.search(path):
+        return InputError(
+            f"{path} contains a colon, so Spark cannot find __consumer_offsets-<partition> folders below it",
+            "rename the folder, or pass the folder of one partition",
+        )
+    return InputError(f"{path} holds no files to read", f"expected {EXPECTED_SOURCES}")
 
 
 def _segments_below(listing: Listing, path: str, folders: str = "") -> list[str]:

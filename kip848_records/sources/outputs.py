@@ -41,7 +41,10 @@ def check_output(
     if local is not None:
         for folder in (local.resolve(), *local.resolve().parents):
             if os.path.isdir(folder / "_delta_log"):  # noqa: PTH112 - does not raise if a folder cannot be searched
-                raise InputError.output_in_table(option, output, str(folder))
+                raise InputError(
+                    f"{option} {output} lies in the Delta table {folder!s}",
+                    f"pass a folder outside of it with {option}",
+                )
         _check_broker_folder(option, output, local.resolve())
 
 

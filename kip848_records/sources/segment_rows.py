@@ -93,7 +93,10 @@ def check_length(content: memoryview | pa.Buffer, path: str) -> None:
     """Raise InputError if a mapped file has become shorter. To read behind its end would end the process (SIGBUS)."""
     found = content.obj if isinstance(content, memoryview) else None
     if isinstance(found, mmap.mmap) and found.size() < len(found):
-        raise InputError.became_shorter(path)
+        raise InputError(
+            f"{path} cannot be read: it became shorter meanwhile, as its broker truncated it",
+            "read it again, or copy the log first",
+        )
 
 
 def read_file(

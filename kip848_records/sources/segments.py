@@ -37,7 +37,10 @@ def read_segments(engine: Engine, copy: Copy, options: ReadOptions) -> CopyRows:
     """
     for file in copy.files:
         if not FILE_PATH.search(file):
-            raise InputError.not_a_segment(file)
+            raise InputError(
+                f"{file} is not a segment of __consumer_offsets: its name does not match",
+                "expected __consumer_offsets-<partition>/<base offset>.log, as brokers name them",
+            )
     read = partial(_read_files, segment_files(copy.files), options)
     rows = as_log_rows(engine, engine.map(read, engine.files(copy), ROWS_SCHEMA))
     return CopyRows(rows, may_overlap=not options.coverage or _may_overlap(copy))

@@ -42,7 +42,11 @@ def reading() -> Iterator[None]:
         if failure := _UNREADABLE.search(str(error)):
             raise InputError.unreadable(without_scheme(unquote(failure[1]))) from error
         if "java.lang.OutOfMemoryError" in str(error):
-            raise InputError.out_of_memory() from error
+            raise InputError(
+                "Spark ran out of memory while it read the source",
+                "raise spark.driver.memory, or spark.executor.memory on a cluster; "
+                "or copy the segment files to a local folder: local files are read in parts",
+            ) from error
         raise
 
 

@@ -27,8 +27,8 @@ class DeltaJar(NamedTuple):
         if pyspark.startswith(f"{self.spark_line}.") and delta == self.delta:
             return None
         found = f"pyspark {pyspark} with delta-spark {delta}"
-        wanted = f"pyspark=={self.spark_line}.*", f"delta-spark=={self.delta}"
-        return SetupError.versions_disagree(found, self.coordinate, wanted)
+        install = f"pip install 'pyspark=={self.spark_line}.*' 'delta-spark=={self.delta}'"
+        return SetupError(f"{found} does not match {self.coordinate}", install)
 
 
 def delta_jar(settings: Mapping[str, str]) -> DeltaJar | None:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kip848_records.spark.setup_errors import SetupError
+from kip848_records.spark.setup_errors import JAVA_HINT, SetupError
 
 _SUPPORTED = (17, 21)
 
@@ -41,7 +41,8 @@ def check_java() -> int:
     if major not in _SUPPORTED:
         # A JVM may announce its options (JAVA_TOOL_OPTIONS) before its version.
         found = [line for line in answer.stderr.splitlines() if "version" in line]
-        raise SetupError.java_unsupported(java, found[0] if found else "of unknown version")
+        version = found[0] if found else "of unknown version"
+        raise SetupError(f"Spark needs Java 17 or 21, but '{java}' is {version}", JAVA_HINT)
     return major
 
 

@@ -99,7 +99,10 @@ def _check_settings(spark: SparkSession) -> None:
     if is_remote() or DATABRICKS in os.environ:
         return
     if _DELTA_EXTENSION not in (spark.conf.get("spark.sql.extensions", "") or ""):
-        raise SetupError.session_without_delta()
+        raise SetupError(
+            "this Spark session was started without Delta Lake's extension",
+            "pass --properties-file conf/spark-defaults.conf to spark-submit, or add those settings to the session",
+        )
 
 
 def _is_small(paths: Iterable[str]) -> bool:
@@ -182,8 +185,12 @@ def _why_not_started(log: Path) -> Kip848Error:
         return DiskError.full(scratch_places() | {str(home_of_java()): home_of_java()})  # Ivy's folder is there
     jars = re.findall(r"(?:unresolved dependency|download failed): ([^\s:!\]]+)", said)
     if jars:
-        return SetupError.jars_not_fetched(dict.fromkeys(jars), log)
-    return SetupError.spark_did_not_start(log)
+        return SetupError(
+            f"Spark could not fetch {', '.join(dict.fromkeys(jars))}",
+            "connect this machine to a Maven repository, name a mirror with spark.jars.ivySettings or "
+            f"spark.jars.repositories, or bring the jars as docs/install.md says (Ivy's report: {log})",
+        )
+    return SetupError("Spark did not start", f"see the reason in {log}")
 
 
 def _check_versions() -> None:
@@ -195,7 +202,10 @@ def _check_versions() -> None:
         raise error
     home = os.environ.get("SPARK_HOME")
     if home and not any(Path(home).glob(f"jars/spark-core_*-{pyspark.__version__}.jar")):
-        raise SetupError.other_spark_home(home, pyspark.__version__)
+        raise SetupError(
+            f"SPARK_HOME={home} is not Spark {pyspark.__version__}, the version of the installed pyspark",
+            "unset SPARK_HOME to run the Spark of the installed pyspark",
+        )
 
 
 def _installed_delta() -> str:

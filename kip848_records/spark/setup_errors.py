@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from kip848_records.errors import Kip848Error
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-
-_JAVA_HINT = (
+JAVA_HINT = (
     "install Java 17 or 21 (Debian, Ubuntu: apt-get install openjdk-17-jre-headless; "
     "macOS: brew install openjdk@17), or set JAVA_HOME to an installed one"
 )
@@ -24,11 +19,6 @@ class SetupError(Kip848Error):
     def no_spark(cls, module: str) -> Self:
         """The package was installed without its extra, and PySpark is not installed otherwise."""
         return cls(f"Spark is not installed: there is no module {module}", "pip install 'kip848-records[spark]'")
-
-    @classmethod
-    def no_apprise(cls) -> Self:
-        """The package was installed without the extra that sends to webhooks."""
-        return cls("--webhook needs Apprise, which is not installed", "pip install 'kip848-records[notify]'")
 
     @classmethod
     def of_missing_module(cls, error: BaseException) -> Self | None:
@@ -44,50 +34,9 @@ class SetupError(Kip848Error):
     @classmethod
     def java_missing(cls, java: str) -> Self:
         """The command `java`, which Spark would run, does not run."""
-        return cls(f"Spark needs Java, but '{java}' does not run", _JAVA_HINT)
-
-    @classmethod
-    def java_unsupported(cls, java: str, found: str) -> Self:
-        """`java` runs, but Spark does not support its version."""
-        return cls(f"Spark needs Java 17 or 21, but '{java}' is {found}", _JAVA_HINT)
-
-    @classmethod
-    def versions_disagree(cls, found: str, coordinate: str, wanted: Iterable[str]) -> Self:
-        """The installed version does not match the jars in spark-defaults.conf."""
-        install = " ".join(f"'{requirement}'" for requirement in wanted)
-        return cls(f"{found} does not match {coordinate}", f"pip install {install}")
+        return cls(f"Spark needs Java, but '{java}' does not run", JAVA_HINT)
 
     @classmethod
     def settings_unreadable(cls, where: str, reason: str | None) -> Self:
         """Spark's settings, in a file or a variable, cannot be read."""
         return cls(f"Spark's settings in {where} cannot be read: {reason}", "correct them, or remove them")
-
-    @classmethod
-    def other_spark_home(cls, home: str, pyspark: str) -> Self:
-        """SPARK_HOME names another Spark than the one of the installed pyspark."""
-        return cls(
-            f"SPARK_HOME={home} is not Spark {pyspark}, the version of the installed pyspark",
-            "unset SPARK_HOME to run the Spark of the installed pyspark",
-        )
-
-    @classmethod
-    def jars_not_fetched(cls, jars: Iterable[str], log: Path) -> Self:
-        """Ivy found no repository that has `jars` (organisation#name;version)."""
-        return cls(
-            f"Spark could not fetch {', '.join(jars)}",
-            "connect this machine to a Maven repository, name a mirror with spark.jars.ivySettings or "
-            f"spark.jars.repositories, or bring the jars as docs/install.md says (Ivy's report: {log})",
-        )
-
-    @classmethod
-    def spark_did_not_start(cls, log: Path) -> Self:
-        """The JVM ended before it opened its gateway; its log has the reason."""
-        return cls("Spark did not start", f"see the reason in {log}")
-
-    @classmethod
-    def session_without_delta(cls) -> Self:
-        """Another application started the session, and Delta's extension cannot be added later."""
-        return cls(
-            "this Spark session was started without Delta Lake's extension",
-            "pass --properties-file conf/spark-defaults.conf to spark-submit, or add those settings to the session",
-        )

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 def check_place(spark: SparkSession, place: str) -> None:
     """Raise InputError for a schema that does not exist: this package does not create schemas."""
     if is_schema(place) and not _has_schema(spark, schema_name(place)):
-        raise TablesError.no_schema(place_text(place))
+        raise TablesError(
+            f"there is no schema {place_text(place)}",
+            "create it, or check --catalog, --schema and the privileges on both",
+        )
 
 
 def _has_schema(spark: SparkSession, name: str) -> bool:

@@ -17,7 +17,10 @@ def outdated_clusters(out: str, versions: Mapping[str, str]) -> list[str]:
     Raises InputError if that is a newer version.
     """
     if newer := [version for version in versions.values() if _number(version) > _number(__version__)]:
-        raise TablesError.newer_tables(out, max(newer, key=_number), __version__)
+        found = max(newer, key=_number)
+        raise TablesError(
+            f"the tables in {out} were written by version {found}, and this is {__version__}", "install that version"
+        )
     return sorted(cluster for cluster, version in versions.items() if version != __version__)
 
 

@@ -75,7 +75,9 @@ def _lines_of(file: Path) -> Iterator[pa.RecordBatch]:
             rest.append(data[whole:])
             size += len(rest[-1])
             if size > _LONGEST:
-                raise EngineError.long_line(str(file))
+                raise EngineError(
+                    f"{file!s} has a line of about 2 GiB", "write one JSON object a line: jq -c '.[]' does so"
+                )
         last = b"".join([*rest, half_end])
         if last:
             yield _split(np.frombuffer(last, np.uint8), is_ended=bool(half_end))

@@ -15,7 +15,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from kip848_records.engines.embedded.errors import EngineError
+from kip848_records.engines.embedded.errors import USE_SPARK, EngineError
 from kip848_records.machine.disks import FULL, DiskError
 from kip848_records.machine.interrupts import interruptible
 from kip848_records.queries.delta_files import DeltaFiles
@@ -215,13 +215,16 @@ def opened(path: Path, not_found: Callable[[], Exception]) -> DeltaTable:
     except TableNotFoundError:
         raise not_found() from None
     except (DeltaError, OSError) as error:
-        raise EngineError.table_not_opened(str(path), str(error).splitlines()[0]) from error
+        reason = str(error).splitlines()[0]
+        raise EngineError(f"delta-rs cannot open the table {path}: {reason}", USE_SPARK) from error
     protocol = table.protocol()
     features = {*(protocol.reader_features or ()), *(protocol.writer_features or ())} - KNOWN_FEATURES
     if table.metadata().configuration.get(_COLUMN_MAPPING, "none") != "none":
         features.add("columnMapping")
     if features:
-        raise EngineError.table_features(str(path), features)
+        raise EngineError(
+            f"the table {path!s} has the Delta feature {', '.join(sorted(features))}, which delta-rs lacks", USE_SPARK
+        )
     return table
 
 

@@ -142,7 +142,9 @@ class SparkEngine:
             paths = found.select("path")
             return paths.union(self.spark.createDataFrame(empty, paths.schema)) if empty else paths
         for row in found.filter(F.col("length") > LARGEST_CONTENT_BYTES).select("path").limit(1).collect():
-            raise InputError.segment_too_large(row.path)
+            raise InputError(
+                f"{row.path} is larger than 1 GiB, the limit for remote files", "copy it to a local folder"
+            )
         return found.select("path", "content")
 
     def reading(self) -> AbstractContextManager[None]:

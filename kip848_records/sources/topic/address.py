@@ -43,7 +43,10 @@ def open_topic(url: str, config: str | None) -> Topic:
 def parse_url(url: str) -> tuple[str, str]:
     """Return the servers and the topic's name, by default `__consumer_offsets`; raises TopicError for a bad URL."""
     if "@" in url or "%40" in url:
-        raise TopicError.credentials_in_url()
+        raise TopicError(
+            "a kafka:// URL takes no user and no password: other users can see the command line",
+            "remove the text before the @, and set sasl.jaas.config in the file of --kafka-config",
+        )
     servers, _, name = url.removeprefix(_SCHEME).partition("/")
     if not is_topic(url):
         raise TopicError.bad_url(url, "it does not begin with kafka://")

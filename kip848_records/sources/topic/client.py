@@ -305,13 +305,15 @@ class Brokers:
         name = self.topic.name
         described = self._describe()
         if not described.leaders:
-            raise TopicError.no_partitions(name, self.topic.bootstrap_servers)
+            raise TopicError(
+                f"topic {name} at {self.topic.bootstrap_servers} has no partitions", "check whether it is being deleted"
+            )
         led: dict[int, dict[str, list[int]]] = {}
         for partition, leader in described.leaders.items():
             if leader is not None:
                 led.setdefault(leader, {name: []})[name].append(partition)
         if leaderless := [partition for partition, leader in described.leaders.items() if leader is None]:
-            raise LeaderlessError(name, leaderless)
+            raise LeaderlessError.of(name, leaderless)
         at_ms = _now_ms()
         # With this order of requests no end precedes its start. A last stable offset is below an earlier high watermark
         # only if a transaction is open; a later high watermark may exceed it because of records written in between.
@@ -364,7 +366,7 @@ class Brokers:
         partition = offsets_partition(group, len(leaders))
         leader = leaders[partition]
         if leader is None:
-            raise LeaderlessError(self.topic.name, [partition])
+            raise LeaderlessError.of(self.topic.name, [partition])
         listed = self._ask(ListGroupsRequest(states_filter=[], types_filter=[]), self._places[leader])
         if listed.error_code:
             raise self._failed(listed.error_code)
@@ -403,7 +405,7 @@ class Brokers:
             elif time.monotonic() > gives_up_at:
                 leaderless = [partition for partition in wanted if leaders.get(partition) is None]
                 if leaderless:
-                    raise LeaderlessError(self.topic.name, leaderless)
+                    raise LeaderlessError.of(self.topic.name, leaderless)
                 for leader, error in failures.items():
                     raise self._why(error, self._places[leader]) from None
                 raise TopicError.no_answer(self.topic.bootstrap_servers)
@@ -454,7 +456,11 @@ class Brokers:
         try:
             cut = whole_batches(content, *asked[part.partition_index])
         except (KeyError, UnreadableBatchError) as error:
-            raise TopicError.not_batches(self.topic.name, part.partition_index, str(error)) from None
+            raise TopicError(
+                f"the leader of partition {part.partition_index} of topic {self.topic.name} sent no record batches: "
+                f"{error!s}",
+                "check that the servers in the URL are brokers of Kafka, and their logs for damaged files",
+            ) from None
         if cut.end:
             write(part.partition_index, content[: cut.end], cut.last)
         return cut.following
@@ -490,7 +496,11 @@ class Brokers:
         (found,) = self._metadata([name]).topics
         if found.error_code in {_UNKNOWN_TOPIC, _UNKNOWN_TOPIC_ID}:
             similar = get_close_matches(name, self._topic_names().values(), n=3)
-            raise TopicError.no_topic(name, self.topic.bootstrap_servers, similar)
+            hint = "check the topic's name; Kafka creates __consumer_offsets when the first group commits"
+            raise TopicError(
+                f"there is no topic {name} at {self.topic.bootstrap_servers}",
+                f"similar: {', '.join(similar)}" if similar else hint,
+            )
         if found.error_code == _TOPIC_DENIED:
             raise self._denied("describe")
         if found.error_code and found.error_code not in _MOVED:
@@ -548,7 +558,7 @@ class Brokers:
             if code == _TOPIC_DENIED:
                 raise self._denied("describe")
             if code in _MOVED:
-                raise LeaderlessError(self.topic.name, [partition])
+                raise LeaderlessError.of(self.topic.name, [partition])
             if code:
                 raise self._failed(code)
         return {partition: offset for (_, partition), (_, offset) in sorted(found.items())}
@@ -658,16 +668,29 @@ class Brokers:
         if isinstance(error, _LoginError):
             return TopicError.not_logged_in(servers, self.topic.settings.masked(str(error)))
         if place in self._answered:
-            return TopicError.answers_no_more(servers, self._loss(error))
+            return TopicError(
+                f"{servers} stopped answering: {self._loss(error)}",
+                "check this broker and the network, then run the command again; to wait longer, set "
+                "request.timeout.ms in the file of --kafka-config",
+            )
         is_gone = isinstance(error, ConnectionRefusedError | socket.gaierror) and place is not None
         return TopicError.not_advertised(servers) if is_gone else self._why_silent(servers, is_named=place is not None)
 
     def _tls_failed(self, servers: str, reason: str, *, is_of_client: bool) -> TopicError:
         if not is_of_client:
-            return TopicError.tls_failed(servers, reason)
+            return TopicError(
+                f"the TLS connection to {servers} failed: {reason}",
+                "check security.protocol, ssl.truststore.location (the cluster's CA) and the host names in the URL",
+            )
         if self.login.has_certificate():
-            return TopicError.certificate_rejected(servers, reason)
-        return TopicError.no_certificate(servers)
+            return TopicError(
+                f"{servers} rejects the client's certificate: {reason}",
+                "check ssl.keystore.location in the file of --kafka-config: the brokers must trust its CA",
+            )
+        return TopicError(
+            f"{servers} asks for a certificate of the client, and the settings have none",
+            "set ssl.keystore.location in the file of --kafka-config, or check the port in the URL",
+        )
 
     def _loss(self, error: Exception) -> str:
         """Return how a connection ended, which had answered requests."""
@@ -689,7 +712,13 @@ class Brokers:
             has_login = bool(found.mechanisms) if found.is_broker else self.login.mechanism is not None
             expected = _protocol(has_login=has_login, is_tls=found.is_tls)
             if expected != given and (found.is_broker or found.is_tls):
-                return TopicError.other_protocol(server, expected, found.mechanisms, given)
+                login = ", ".join(found.mechanisms)
+                named = f"security.protocol to {expected}" + (", sasl.mechanism and sasl.jaas.config" if login else "")
+                return TopicError(
+                    f"{server} expects security.protocol={expected}{login and f' ({login})'}, "
+                    f"but the client has {given}",
+                    f"set {named} in the file of --kafka-config, or check the port in the URL",
+                )
             return TopicError.no_answer(server)
         return TopicError.not_advertised(servers) if is_named else TopicError.unreachable(servers)
 

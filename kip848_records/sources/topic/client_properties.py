@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kip848_records.settings.references import read_properties, resolved
-from kip848_records.sources.topic.errors import TopicError
+from kip848_records.sources.topic.errors import EXPECTED_SETTINGS, TopicError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,9 +55,14 @@ def read_client_settings(path: str) -> ClientSettings:
     given = read_properties(path, TopicError.bad_settings, encoding="latin-1")  # the encoding of Kafka's tools
     given.pop(_OURS, None)
     if names := sorted(name for name in given if name.startswith("kafka.")):
-        raise TopicError.settings_of_spark(path, names)
+        raise TopicError(
+            f"{path} sets {', '.join(names)}, as for Spark", f"remove the prefix 'kafka.' of each; {EXPECTED_SETTINGS}"
+        )
     if names := sorted(name for name in given if _NOT_OURS.fullmatch(name)):
-        raise TopicError.settings_not_ours(path, names)
+        raise TopicError(
+            f"{path} sets {', '.join(names)}, which the reader of the topic must set itself",
+            "remove them: only security.*, ssl.*, sasl.*, timeouts and fetch sizes may be set",
+        )
     return ClientSettings(
         {
             name: resolved(value, partial(TopicError.no_value, path, name), TopicError.bad_settings)

@@ -49,7 +49,10 @@ def failures_of(brokers: Brokers) -> Iterator[None]:
 def _converted(brokers: Brokers, text: str) -> TopicError | None:
     topic = brokers.topic
     if _NO_SOURCE in text:
-        return TopicError.no_connector(_CONNECTOR)
+        return TopicError(
+            "this Spark session was started without Spark's Kafka connector",
+            f"add {_CONNECTOR} to spark.jars.packages, as conf/spark-defaults.conf does",
+        )
     if _OF_KAFKA.search(text):
         brokers.close()  # the password may be another one since
         try:

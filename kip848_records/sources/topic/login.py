@@ -117,7 +117,7 @@ PACKAGES: Final = {"GSSAPI": "gssapi", "AWS_MSK_IAM": "botocore"}
 def _check_package(mechanism: str) -> None:
     package = PACKAGES.get(mechanism)
     if package is not None and find_spec(package) is None:
-        raise TopicError.no_package(mechanism, package)
+        raise TopicError(f"the login {mechanism} needs the package {package}", f"pip install {package}")
 
 
 def login_of(settings: Mapping[str, str]) -> Login:
@@ -135,7 +135,11 @@ def login_of(settings: Mapping[str, str]) -> Login:
             raise TopicError.no_python_form(f"{name}={handler}")
     line = settings.get("sasl.jaas.config")
     if line is None:
-        raise TopicError.no_jaas(protocol)
+        raise TopicError(
+            f"the client's settings have security.protocol={protocol}, but no sasl.jaas.config",
+            "set sasl.jaas.config in the file of --kafka-config, such as sasl.jaas.config="
+            'org.apache.kafka.common.security.scram.ScramLoginModule required username="..." password="...";',
+        )
     module, options = _jaas(line)
     mechanism = settings.get("sasl.mechanism", "GSSAPI").upper()
     if module not in _MODULES:
@@ -180,7 +184,10 @@ def _token_at(address: str, credentials: tuple[str, str], scope: str | None, tls
         raise TopicError.no_token(address, f"it answers {error.code} {error.reason}") from None
     except urllib.error.URLError as error:
         if isinstance(error.reason, ssl.SSLCertVerificationError):
-            raise TopicError.untrusted_endpoint(address, error.reason.verify_message) from None
+            raise TopicError(
+                f"no token from {address}: {error.reason.verify_message}",
+                "add ssl.truststore.location, a PEM file with its CA, to the options in sasl.jaas.config",
+            ) from None
         raise TopicError.no_token(address, str(error.reason)) from None
     except TimeoutError:
         raise TopicError.no_token(address, f"it does not answer within {_TOKEN_WITHIN_S:g} s") from None
@@ -276,7 +283,10 @@ def _store(path: str) -> bytes:
     except OSError as error:
         raise TopicError.refused_settings(f"{path} cannot be read: {error.strerror}") from None
     if content.startswith(_JKS):
-        raise TopicError.java_key_store(path)
+        raise TopicError(
+            f"{path} is a JKS key store, which only Java reads",
+            f"convert it: keytool -importkeystore -srckeystore {path} -destkeystore store.p12 -deststoretype PKCS12",
+        )
     return content
 
 
@@ -285,7 +295,10 @@ def _pkcs12(path: str, content: bytes, password: str | None) -> tuple[str, str, 
     try:
         from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, pkcs12  # noqa: PLC0415
     except ImportError:
-        raise TopicError.no_pkcs12(path) from None
+        raise TopicError(
+            f"{path} is a PKCS#12 store, and the package cryptography is not installed",
+            "pip install 'kip848-records[pkcs12]', or convert the store to PEM",
+        ) from None
     try:
         store: Any = pkcs12.load_pkcs12(content, password.encode() if password else None)
     except ValueError:

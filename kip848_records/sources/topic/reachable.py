@@ -40,7 +40,7 @@ def check_reachable(servers: str, wait_s: float) -> str:
                 return server
             reasons[server] = reason
     if set(reasons.values()) == {_UNKNOWN}:
-        raise TopicError.unknown_host(servers)
+        raise TopicError(f"unknown host: {servers}", "check the servers in the URL, and this machine's DNS")
     raise TopicError.unreachable(", ".join(f"{server} ({reason})" for server, reason in reasons.items()))
 
 
