@@ -105,7 +105,7 @@ def check_tables(arguments: Namespace, keep: str | None = None) -> None:
     except ArgumentTypeError as error:
         raise InputError(f"argument {METAVAR}: {error}", f"see kip848 {arguments.command} --help") from None
     check_source(arguments)
-    if is_of_tables(arguments):
+    if are_tables(arguments):
         refuse_options_of_logs(arguments, place(arguments, next(iter(arguments.sources), None), "DIR"), keep)
         return
     for each in filter(before_spark.holds_audit, arguments.sources):
@@ -120,18 +120,14 @@ def check_tables(arguments: Namespace, keep: str | None = None) -> None:
     before_spark.check_topics(arguments)
 
 
-def is_of_tables(arguments: Namespace) -> bool:
-    """Return whether the arguments certainly name tables, not a log, before an engine starts."""
+def are_tables(arguments: Namespace) -> bool | None:
+    """Return whether the arguments name tables, or a log; None for a path of which only an engine knows it."""
     if arguments.catalog is not None or arguments.schema is not None or not arguments.sources:
         return True
     first, *others = arguments.sources
-    return not others and not is_topic(first) and before_spark.holds_tables(first)
-
-
-def is_certainly_of_log(arguments: Namespace) -> bool:
-    """Return whether the arguments certainly name a log; of paths on other file systems only an engine knows it."""
-    first, *others = arguments.sources or [None]
-    return not is_of_tables(arguments) and (bool(others) or is_topic(first) or known_path(first) is not None)
+    if others or is_topic(first):
+        return False
+    return True if before_spark.holds_tables(first) else None if known_path(first) is None else False
 
 
 def refuse_options_of_logs(arguments: Namespace, tables: str, keep: str | None) -> None:
@@ -169,10 +165,11 @@ def opened_tables(
     def opened(location: str) -> Tables:
         return open_tables(location, arguments.engine, session=session, note=print_note)
 
-    if is_of_tables(arguments):
+    is_known = are_tables(arguments)
+    if is_known:
         yield opened(place(arguments, next(iter(arguments.sources), None), "DIR")), arguments.cluster
         return
-    if not is_certainly_of_log(arguments) and _are_tables(arguments, session):
+    if is_known is None and _has_tables(arguments, session):
         refuse_options_of_logs(arguments, arguments.sources[0], keep)
         yield opened(arguments.sources[0]), arguments.cluster
         return
@@ -240,7 +237,7 @@ def note_other_limits(arguments: Namespace, tables: Tables, cluster: str | None)
         )
 
 
-def _are_tables(arguments: Namespace, session: Callable[[], SparkSession]) -> bool:
+def _has_tables(arguments: Namespace, session: Callable[[], SparkSession]) -> bool:
     """Return whether a path that is not known to be on this machine has the tables of an audit."""
     from kip848_records.queries.duck import DuckTables, NotOpenedError
 

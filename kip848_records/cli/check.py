@@ -14,9 +14,8 @@ from kip848_records.cli.arguments import add_expectations, add_quiet, add_releas
 from kip848_records.cli.audited import (
     add_tables,
     answer_about,
+    are_tables,
     check_tables,
-    is_certainly_of_log,
-    is_of_tables,
     note_other_limits,
     opened_tables,
 )
@@ -278,8 +277,8 @@ def _check(arguments: Namespace) -> None:
         raise InputError("--release evaluates one expectation, and --select another", "leave one of them out")
     check_tables(arguments, arguments.out)
     outputs = {f"--{name}": getattr(arguments, name) for name in ("out", *FORMATS)}
-    before_spark.check_outputs(outputs, () if is_of_tables(arguments) else arguments.sources)
-    if is_certainly_of_log(arguments):
+    before_spark.check_outputs(outputs, () if are_tables(arguments) else arguments.sources)
+    if are_tables(arguments) is False:
         _check_kept(arguments)
 
 

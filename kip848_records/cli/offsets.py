@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_quiet, given_path, zoned_time
-from kip848_records.cli.audited import add_tables, answer_about, check_tables, is_of_tables, opened_tables
+from kip848_records.cli.audited import add_tables, answer_about, are_tables, check_tables, opened_tables
 from kip848_records.cli.output import print_note
 from kip848_records.cli.progress import shown_progress
 from kip848_records.cli.replaced_file import check_file, write_file
@@ -66,7 +66,7 @@ def _run(arguments: Namespace) -> int:
     if out is not None:
         check_file(out)
     check_tables(arguments)
-    before_spark.check_outputs({"--out": arguments.out}, () if is_of_tables(arguments) else arguments.sources)
+    before_spark.check_outputs({"--out": arguments.out}, () if are_tables(arguments) else arguments.sources)
     from kip848_records.report.offsets.answer import offsets_at
     from kip848_records.report.offsets.words import file
     from kip848_records.report.partly_read import others_not_read

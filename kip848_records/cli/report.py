@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_expectations, add_quiet, given_path
-from kip848_records.cli.audited import add_tables, check_tables, is_of_tables, note_other_limits, opened_tables
+from kip848_records.cli.audited import add_tables, are_tables, check_tables, note_other_limits, opened_tables
 from kip848_records.cli.output import print_error
 from kip848_records.cli.progress import shown_progress
 from kip848_records.cli.replaced_file import check_file, write_file
@@ -38,7 +38,7 @@ def _run(arguments: Namespace) -> int:
     file = Path(arguments.out)
     check_file(file)
     check_tables(arguments)
-    before_spark.check_outputs({"--out": arguments.out}, () if is_of_tables(arguments) else arguments.sources)
+    before_spark.check_outputs({"--out": arguments.out}, () if are_tables(arguments) else arguments.sources)
     from kip848_records.check import check
     from kip848_records.config import load_config
     from kip848_records.report.changes import changes_of_clusters
