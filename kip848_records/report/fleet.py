@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.expectations.loadable_by import judged_text
 from kip848_records.queries.questions import questions
+from kip848_records.replay.classic.upgrade import PROTOCOL_TYPE
 from kip848_records.replay.diagnosis.stays import normalised
 from kip848_records.replay.group.vocabulary import EAGER, UNKNOWN
 from kip848_records.replay.refusals import FIRST_WITH_STREAMS, KNOWN_BUGS, LOADERS, loader
 from kip848_records.report.readiness import REASONS, advised
-from kip848_records.report.sections import Section
+from kip848_records.report.sections import Names, Section
 from kip848_records.report.sql import query
 from kip848_records.text import client_text, count_text, matches, names_text, span_text
 from kip848_records.times import time_text, utc_text
@@ -198,10 +199,12 @@ def headline(found: Fleet) -> str:
         return "No group uses the classic protocol"
     left = [row for row in found.groups if row.verdict not in {MIXED, ONLY_CLASSIC}]
     can = counts[ONLINE] + counts[REPLACED]
-    parts = [f"{can:,} of {count_text(len(left), 'classic group')} can move now"] if left else []
+    parts = (
+        [f"{can:,} of {count_text(len(left), 'classic group')} can move now, as far as the log shows"] if left else []
+    )
     half = counts[MIXED] + counts[ONLY_CLASSIC]
     parts += [f"{count_text(half, 'group')} {'is' if half == 1 else 'are'} half-way"] if half else []
-    return ", ".join(parts)
+    return "; ".join(parts)
 
 
 def verdict_lines(found: Fleet) -> Iterator[str]:
@@ -333,7 +336,16 @@ def _running(found: Fleet) -> Iterator[Section]:
         )
 
 
-_GAIN: Final = ("group", "members", "mode", "rebalances/h", "stopped/h", "without an owner", "stop, p95", "troubles")
+_HOW: Final = (
+    "Restart one member with group.protocol=consumer: when it joins, the broker converts the group. Then restart the "
+    "others, one by one. The way back: restart them with group.protocol=classic; when the last new member leaves, the "
+    "broker converts the group again"
+)
+_GAIN: Final = (
+    *("group", "members", "mode", "assignor", "rebalances/h", "stopped/h", "take care", "without an owner"),
+    *("stop, p95", "troubles"),
+)
+_GAIN_RIGHT: Final = ("members", "rebalances/h", "stopped/h", "without an owner", "stop, p95")
 
 
 def _mode(row: Row) -> str | None:
@@ -346,25 +358,34 @@ def _gain(row: Row) -> tuple[Any, ...]:
         row.group_id,
         row.members,
         _mode(row),
+        row.protocol,
         row.rebalances_per_hour,
         None if stopped is None else f"{'≥ ' if row.is_minimum else ''}{stopped:,.1f}",
+        ", ".join(_cares(row)),
         span_text(row.unowned_ms or None, is_minimum=True),
         "" if row.stop_max_p95_ms is None else f"≤ {span_text(row.stop_max_p95_ms)}",
         row.troubles,
     )
 
 
+def _cares(row: Row) -> Iterator[str]:
+    """Yield what makes a group one to move with care; *What the move changes* says how."""
+    if row.static_members:
+        yield "static members"
+    if row.assignor_note == "none":
+        yield "assignor of its own"
+
+
 def _plan(found: Fleet) -> Iterator[Section]:
-    right = _GAIN[3:7]
     if canaries := found.canaries:
         note = (
-            "They can move now. In this order: groups without static members, with an assignor that brokers also have, "
+            "They can move now. In this order: groups without static members, with an assignor of Kafka's own, "
             f"with up to {_SMALL} members, eager, often rebalanced"
         )
-        yield Section("Begin with these", _GAIN, list(map(_gain, canaries)), ("members", *right), (note,))
+        yield Section("Begin with these", _GAIN, list(map(_gain, canaries)), _GAIN_RIGHT, (note, _HOW))
     if gaining := found.gaining:
         note = "By the partitions that their rebalances stopped in an hour; without an owner: all partitions together"
-        yield Section("Then those that gain most", _GAIN, list(map(_gain, gaining)), ("members", *right), (note,))
+        yield Section("Then those that gain most", _GAIN, list(map(_gain, gaining)), _GAIN_RIGHT, (note,))
     planned = set(map(_key, (*canaries, *gaining)))
     others = [row for row in found.of_verdict(ONLINE, REPLACED) if _key(row) not in planned]
     if others:
@@ -401,14 +422,19 @@ def refusals(found: Fleet) -> list[Refusal]:
 def _refused(found: Fleet) -> Iterator[Section]:
     rows = [
         (
-            *(each.reason, len(each.groups), names_text(each.groups, _NAMED), names_text(each.clients, _NAMED)),
+            *(each.reason, len(each.groups), Names(each.groups), Names(each.clients)),
             *(each.because, ", ".join(each.details[:_NAMED]), each.step),
         )
         for each in refusals(found)
     ]
-    if rows:
-        columns = ("reason", "groups", "such as", "clients", "because", "in the log", "what to do")
-        yield Section("Cannot move while their members run", columns, rows, ("groups",))
+    columns = ("reason", "groups", "such as", "clients", "because", "in the log", "what to do")
+    never = [row for row in rows if row[0] == PROTOCOL_TYPE]
+    for title, part in (
+        ("Cannot move while their members run", [row for row in rows if row not in never]),
+        ("Cannot move at all: they have no other protocol", never),
+    ):
+        if part:
+            yield Section(title, columns, part, ("groups",))
     unread = [(row.group_id, row.state, row.meaning) for row in found.of_verdict("unknown")]
     if unread:
         yield Section("Not known", ("group", "state", "why"), unread)
@@ -421,7 +447,7 @@ def _applications(found: Fleet) -> Iterator[Section]:
             len(app["groups"]),
             app["members"],
             ", ".join(f"{len(groups):,} {verdict}" for verdict, groups in sorted(app["verdicts"].items())),
-            names_text(sorted(filter(None, app["hosts"])), _NAMED),
+            Names(sorted(filter(None, app["hosts"]))),
         )
         for name, app in applications(found)
     ]
@@ -474,7 +500,7 @@ def _changes(found: Fleet) -> Iterator[Section]:
     for what, affected, step in changes:
         groups = [row.group_id for row in affected]
         if groups:
-            rows.append((what, len(groups), names_text(groups, _NAMED), step))
+            rows.append((what, len(groups), Names(groups), step))
     if rows:
         largest = max(sized, key=lambda row: row.size_needed, default=None)
         notes = (

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _ENTRY: Final = re.compile(r"^### `(\w+)`\n\n((?:- .*\n?)+)", re.MULTILINE)
+_LINK: Final = re.compile(r"\[([^\]]+)\]\(([^)#:]+\.md)[^)]*\)")
 _POINT: Final = re.compile(r"^- \*\*(.+?)\*\*: (.*)$", re.MULTILINE)
 
 
@@ -19,6 +20,7 @@ _POINT: Final = re.compile(r"^- \*\*(.+?)\*\*: (.*)$", re.MULTILINE)
 def entries() -> dict[str, list[tuple[str, str]]]:
     """Return the points of each entry by its name: pairs of title and sentences, with code between backticks."""
     text = _file().read_text(encoding="utf-8")
+    text = _LINK.sub(r"\1 (docs/\2)", text)
     return {name: _POINT.findall(points) for name, points in _ENTRY.findall(text)}
 
 

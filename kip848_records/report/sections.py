@@ -8,7 +8,7 @@ from rich.text import Text
 
 from kip848_records.report.markdown import code, prose, table
 from kip848_records.report.terminal import fitted_table, wrapped_lines
-from kip848_records.text import WIDTH, printable
+from kip848_records.text import WIDTH, names_text, printable
 from kip848_records.times import utc_text
 
 if TYPE_CHECKING:
@@ -17,17 +17,37 @@ if TYPE_CHECKING:
     from kip848_records.queries.tables import Run
 
 _SHOWN: Final = 10
+_NAMED: Final = 3
 _SHOWN_IN_MARKDOWN: Final = 200
 
 
+class Names(tuple[str, ...]):
+    """A cell of names: as text the first of them, and how many more there are."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return names_text(self, _NAMED)
+
+
 class Section(NamedTuple):
-    """A part of the answer for people. `rows`: in their order of importance; `right`: columns of numbers."""
+    """A part of the answer for people. `rows`: in their order of importance; `right`: columns of numbers.
+
+    Cells are texts, numbers, None and `Names`. A column `group` has the id of a group, `such as` those of several.
+    """
 
     title: str
     columns: tuple[str, ...] = ()
     rows: Sequence[tuple[Any, ...]] = ()
     right: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+def filled(section: Section) -> Section:
+    """Return the section without the columns that have no value in any row."""
+    kept = [nth for nth, _ in enumerate(section.columns) if any(row[nth] not in {None, ""} for row in section.rows)]
+    columns = tuple(section.columns[nth] for nth in kept)
+    return section._replace(columns=columns, rows=[tuple(row[nth] for nth in kept) for row in section.rows])
 
 
 def captured_text(run: Run) -> str:
@@ -39,7 +59,7 @@ def captured_text(run: Run) -> str:
 def sections_terminal(head: str, sections: Iterable[Section]) -> Iterator[Text]:
     """Yield the lines, with the first rows of each section."""
     yield Text(printable(head))
-    for nth, section in enumerate(sections):
+    for nth, section in enumerate(map(filled, sections)):
         yield Text(f"{'' if nth == 0 else chr(10)}{printable(section.title)}")
         for note in section.notes:
             yield Text("\n".join(wrapped_lines(printable(note), WIDTH, "  - ", "    ")))
@@ -57,7 +77,7 @@ def sections_markdown(head: str, sections: Iterable[Section]) -> str:
 
 def _markdown(head: str, sections: Iterable[Section]) -> Iterator[str]:
     yield f"## {prose(head)}"
-    for section in sections:
+    for section in map(filled, sections):
         yield f"### {prose(section.title)}"
         if section.notes:
             yield "\n".join(f"- {prose(note)}" for note in section.notes)

@@ -12,6 +12,7 @@ from kip848_records.replay.refusals import FIRST_WITH_STREAMS, KNOWN_BUGS
 from kip848_records.report.fleet import applications, as_json, fleet, sections
 from kip848_records.report.page.contents import contents
 from kip848_records.report.page.page import page
+from kip848_records.report.sections import filled
 from kip848_records.report.terminal import plain_text
 from kip848_records.tables.registry import TABLES
 from tests.report.fleets import AT, Fleet, large
@@ -133,7 +134,7 @@ def test_each_reason_names_the_member_and_its_client(found) -> None:
         ("malformed_subscription", "go-1", "go-app-1", "/192.0.2.1")
     ]
     ((reason, groups, names, clients, *_),) = section(fleet, "Cannot move").rows
-    assert (reason, groups, names, clients) == ("malformed_subscription", 1, "go", "go-app-1 @ 192.0.2.1")
+    assert (reason, groups, names, clients) == ("malformed_subscription", 1, ("go",), ("go-app-1 @ 192.0.2.1",))
     assert section(fleet, "What the move changes").rows[-1][0] == "a client that writes malformed bytes"
 
 
@@ -198,7 +199,7 @@ def test_what_the_move_changes(found) -> None:
     made.classic("short", session_timeout_ms=10_000, protocol="mine")
     made.classic("long", session_timeout_ms=60_000, protocol="range", rebalance_timeout_ms=300_000)
     made.classic("usual", session_timeout_ms=45_000, protocol="sticky", rebalance_timeout_ms=300_000)
-    rows = {row[0]: row[2] for row in section(found(made), "What the move changes").rows}
+    rows = {row[0]: str(row[2]) for row in section(found(made), "What the move changes").rows}
     assert rows == {
         "assignor range": "long, never",
         "assignor of its own": "short",
@@ -212,12 +213,13 @@ def test_a_fleet_of_2000_groups_names_the_ten_to_begin_with_and_all_that_cannot_
     made, truth = large()
     fleet = found(made)
     assert {row.group_id for row in fleet.canaries} == truth["canaries"]
-    by_reason = {row[0]: row[1] for row in section(fleet, "Cannot move").rows}
+    by_reason = {row[0]: row[1] for row in section(fleet, "Cannot move while").rows}
     assert by_reason == {
         "malformed_subscription": len(truth["malformed"]),
         "streams_application": len(truth["streams"]),
-        "protocol_type": len(truth["connect"]),
     }
+    ((reason, groups, *_),) = section(fleet, "Cannot move at all").rows
+    assert (reason, groups) == ("protocol_type", len(truth["connect"]))
     assert fleet.gaining[0].group_id.startswith(("own-", "static-"))
     assert not {row.group_id for row in fleet.gaining} & truth["malformed"]
     assert len(fleet.groups) == 2000
@@ -404,7 +406,7 @@ def test_the_page_names_the_groups_to_begin_with_and_those_that_cannot_move(tmp_
     made.rows = dict.fromkeys(TABLES.keys() - {"log", "audit_runs"}, ()) | made.rows
     made.write(tmp_path)
     html = page(contents(DuckTables(str(tmp_path)))).html
-    assert '<a href="#at=move1">1 of 6 classic groups can move now</a>' in html
+    assert '<a href="#at=move1">1 of 6 classic groups can move now, as far as the log shows</a>' in html
     section = html[html.index('id="move1"') :]
     first, refused = section[: section.index("kip848 migration")].split("Cannot move while their members run")
     assert ">java<" in first
@@ -412,6 +414,18 @@ def test_the_page_names_the_groups_to_begin_with_and_those_that_cannot_move(tmp_
     assert [f">go-{nth}<" in refused for nth in range(5)] == [True] * 5
     assert "go-0-app-0 @ 192.0.2.0" in refused
     assert "replace the clients that write it" in refused
+    assert "group.consumer.migration.policy must allow upgrades" in refused
+
+
+def test_a_group_to_move_with_care_says_so_and_columns_without_a_value_are_left_out(found) -> None:
+    made = Fleet()
+    for nth in range(11):
+        made.classic(f"first-{nth}", 2, rebalances=30)
+    made.classic("static", 2, rebalances=50, instance_id="i", protocol="mine")
+    gaining = filled(section(found(made), "Then those that gain most"))
+    care = gaining.columns.index("take care")
+    assert {row[0]: row[care] for row in gaining.rows}["static"] == "static members, assignor of its own"
+    assert "take care" not in filled(section(found(made), "Begin with these")).columns
 
 
 def test_the_page_of_groups_of_the_new_protocols_has_no_such_section(tmp_path) -> None:

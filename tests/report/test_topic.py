@@ -256,14 +256,12 @@ def test_tables_without_the_count_are_refused(tmp_path, capsys):
     assert "1 record, " in told(capsys, tmp_path / "out")
 
 
-def test_of_several_clusters_the_one_without_counts_is_named_last(troubled, tmp_path, capsys):
-    for cluster, options in (("counted", ["--topic-content"]), ("other", [])):
-        assert (
-            main(["audit", str(troubled), "--out", str(tmp_path / "out"), "--cluster", cluster, "--quiet", *options])
-            == 0
-        )
-    capsys.readouterr()
-    assert main(["topic", str(tmp_path / "out"), "--quiet"]) == 2
+def test_of_several_clusters_the_one_without_counts_is_named_last(tmp_path, capsys):
+    for cluster, is_counted in (("counted", True), ("other", False)):
+        rows = [{"copy": "log", "key_type": 1, "group_id": "g", "topic": "t", "records": 2, "live_keys": 1}]
+        run = {"run": 1, "captured_at": NOW, "topic_content": is_counted}
+        write(tmp_path, cluster, audit_runs=[run], topic_content=rows if is_counted else (), group_state=())
+    assert main(["topic", str(tmp_path), "--quiet"]) == 2
     said = capsys.readouterr()
     assert said.out.startswith("cluster counted, captured at ")
     assert "cluster other" not in said.out

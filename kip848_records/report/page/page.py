@@ -19,7 +19,7 @@ from kip848_records.expectations.results import NOT_APPLICABLE, PASS, UNKNOWN
 from kip848_records.kinds import KINDS
 from kip848_records.machine.paths import URI
 from kip848_records.report import words
-from kip848_records.report.fleet import headline, refusals, stopped_per_hour, verdict_lines
+from kip848_records.report.fleet import sections
 from kip848_records.report.migration import TOLD
 from kip848_records.report.page.alike import SILENT, alike
 from kip848_records.report.page.phrases import (
@@ -32,8 +32,9 @@ from kip848_records.report.page.phrases import (
 )
 from kip848_records.report.page.sections import SECTIONS
 from kip848_records.report.runbook import entries
+from kip848_records.report.sections import Names, filled
 from kip848_records.tables.location import is_of_sources, is_schema, place_arguments, place_text
-from kip848_records.text import CLOCK_WENT_BACK, count_text, names_text, printable, ranges_text, span_text
+from kip848_records.text import CLOCK_WENT_BACK, count_text, printable, ranges_text, span_text
 from kip848_records.times import time_text
 from kip848_records.wording import HEALTH, LOSSES, causes_of, causes_text, member_states
 
@@ -74,7 +75,7 @@ def page(contents: Contents, histories_bytes: int = HISTORIES_BYTES) -> Page:
         lstrip_blocks=True,
     )
     environment.filters |= {"time": time_text, "clock": clock, "span": span_text, "causes": causes_text}
-    environment.filters["names"] = names_text
+    environment.tests["names"] = lambda value: isinstance(value, Names)
     histories = _packed(contents, histories_bytes)
     timelines = sum(history is not None for history in histories)
     html = environment.get_template("page.html").render(
@@ -191,10 +192,9 @@ def _silent(row: Fields) -> Fields:
 
 
 def _move(cluster: str, found: Fleet) -> Fields:
-    """Return what the page says of a cluster's move: the whole, the groups to begin with, and those that cannot."""
-    first = [row._asdict() | {"stopped": stopped_per_hour(row)} for row in found.canaries]
-    said = {"headline": headline(found), "counts": verdict_lines(found)}
-    return {"cluster": cluster, **said, "first": first, "refused": refusals(found)}
+    """Return what the page says of a cluster's move: the sections of `kip848 migration`."""
+    whole, *others = map(filled, sections(found))
+    return {"cluster": cluster, "whole": whole, "sections": others}
 
 
 def _most(groups: Sequence[Fields], value: Callable[[Fields], int | None]) -> list[Fields]:
