@@ -41,8 +41,8 @@ counted AS (
     FROM rebalance AS found
     JOIN conversions ON conversions.group_id = found.group_id AND conversions.partition = found.partition
     WHERE found.cluster = :cluster AND found.outcome = 'converged' AND NOT found.started_empty
-        AND NOT array_contains(found.causes, 'downgraded')
-        AND NOT (array_contains(found.causes, 'upgraded') AND found.epochs = 1)
+        AND NOT coalesce(array_contains(found.causes, 'downgraded'), false)
+        AND NOT coalesce(array_contains(found.causes, 'upgraded') AND found.epochs = 1, false)
     GROUP BY
         found.group_id, found.partition, found.group_type, found.began_offset, found.rounds, found.epochs,
         found.partitions_moved, found.partitions_stopped, found.unowned_ms
@@ -81,7 +81,7 @@ SELECT
     CAST(coalesce(rebalances, 0) AS int) AS rebalances,
     CAST(CASE WHEN rebalances IS NULL AND NOT is_left_censored THEN 0 ELSE rounds END AS int) AS rounds,
     CASE WHEN NOT is_left_censored AND observed_ms >= 600000
-        THEN round(coalesce(rebalances, 0) * 3600000.0 / observed_ms, 3)
+        THEN round(coalesce(rebalances, 0) * 3.6e6 / observed_ms, 3)
     END AS rebalances_per_hour,
     CAST(CASE WHEN rebalances IS NULL AND NOT is_left_censored THEN 0 ELSE moved END AS int) AS partitions_moved,
     CAST(CASE WHEN rebalances IS NULL AND NOT is_left_censored THEN 0 ELSE stopped END AS int) AS partitions_stopped,

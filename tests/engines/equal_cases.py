@@ -358,11 +358,11 @@ def early(_, captures):
 
 
 AUDITS = {
-    "segments of all captures": segments_of_all,
     "nothing, which is allowed": lambda folder, _: empty(folder, _) | {"allow_empty": True},
 }
 
 LARGE_AUDITS = {
+    "segments of all captures": segments_of_all,
     "an early dialect, auto": early_vectors,
     "a dump of all logs": dump_of_all,
     "copies": copies_of_all,

@@ -67,7 +67,7 @@ def test_a_transaction_that_was_open_for_one_engine_and_ended_for_the_other(spar
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("commits", [True, False])
+@pytest.mark.parametrize("commits", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_both_engines_count_what_is_in_the_topic(spark, broker, tmp_path, commits):
     """Spark shows no bytes, and not which commits were aborted."""
     subject, groups = f"counted-{commits}", [f"counted-{commits}-{number}" for number in range(3)]

@@ -18,18 +18,24 @@ NAMED = ["--catalog", CATALOG, "--schema", SCHEMA]
 
 
 @pytest.fixture(scope="module")
-def schema(spark, log, tmp_path_factory):
-    """A schema of two runs' tables; returns the folder where the catalog keeps them."""
+def empty_schema(spark, tmp_path_factory):
+    """A schema without a table; returns the folder where the catalog keeps them."""
     folder = tmp_path_factory.mktemp("schema")
     spark.sql(f"CREATE SCHEMA {SCHEMA} LOCATION '{folder}'")
+    yield folder
+    spark.sql(f"DROP SCHEMA {SCHEMA} CASCADE")
+
+
+@pytest.fixture(scope="module")
+def schema(spark, log, empty_schema, tmp_path_factory):
+    """A schema of two runs' tables; returns the same folder."""
     topic = two_days.topic(log.folder, two_days.FIRST_DAY)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Topic, "spark", spark)
         for until in (two_days.FIRST_DAY, log.ends):
             topic.until = until
             topic.audit(schema_place(CATALOG, SCHEMA), scratch=str(tmp_path_factory.mktemp("scratch")))
-    yield folder
-    spark.sql(f"DROP SCHEMA {SCHEMA} CASCADE")
+    return empty_schema
 
 
 @pytest.mark.nightly
@@ -94,7 +100,7 @@ def test_the_commands_of_the_page(capsys, log, schema, tmp_path):
         (["explain", "--group", "g", "--catalog", "none", "--schema", "none"], "error: catalog:none.none has no table"),
     ],
 )
-@pytest.mark.usefixtures("schema")
+@pytest.mark.usefixtures("empty_schema")
 def test_what_does_not_fit(capsys, log, tmp_path, arguments, message):
     known = {"DUMP": str(log.folder / "dump.parquet"), "SCRATCH": str(tmp_path)}
     assert main([known.get(argument, argument) for argument in arguments]) == 2

@@ -200,7 +200,7 @@ def test_the_largest_batch(tmp_path):
     assert (row.largest_batch_bytes, row.largest_batch_offset) == (len(batches[1]), 1)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("form", ["log", "log.parquet"])
 def test_spark_counts_the_same(spark, partitions, tmp_path, form):
     write_segments(tmp_path / "log", partitions)

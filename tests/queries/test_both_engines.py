@@ -14,6 +14,7 @@ from kip848_records.expectations import sql as expectations
 from kip848_records.expectations.captures import _CUT, _OPEN
 from kip848_records.expectations.loadable_by import loadable_by
 from kip848_records.expectations.patterns import PATTERNS
+from kip848_records.pipeline import comparison
 from kip848_records.pipeline.run_totals import counts_text, made_anew_text
 from kip848_records.queries import texts
 from kip848_records.queries.answers import ANSWERS
@@ -34,7 +35,10 @@ from tests.extremes import made
 from tests.queries import every_cluster
 from tests.queries.every_cluster import CLUSTER, SparkRows
 
-TYPED = {*(("question", name) for name in (*ANSWERS, "new_events")), ("other", "diagnosis as of")}
+TYPED = {
+    *(("question", name) for name in (*ANSWERS, "new_events")),
+    *(("other", name) for name in ("diagnosis as of", "protocol comparison")),
+}
 """The texts whose columns have the types of a JSON Schema, on both engines."""
 WITHOUT_ORDER = {"relation", "other"}
 VERDICTS = {
@@ -68,6 +72,7 @@ OTHERS = {
     "cut": _CUT,
     "open": texts.completed(_OPEN),
     "last run": _LAST_RUN,
+    "protocol comparison": comparison.QUERY,
     "counts in words": texts.completed(
         "SELECT counted(n, offset) AS said"
         " FROM (SELECT 0 AS n UNION ALL SELECT 1 UNION ALL SELECT 1234 UNION ALL SELECT 27194001) AS numbers"
@@ -92,6 +97,8 @@ VALUES = {
     "as_of": datetime(2026, 11, 21, 8, tzinfo=UTC),
     "captured": datetime(2100, 1, 1, tzinfo=UTC),
     "captured_at": NOW,
+    "kept_since": datetime(1970, 1, 1, tzinfo=UTC),
+    "offset_commits": True,
     "now": NOW,
     "dialect": DIALECT,
     "groups": 6_000,

@@ -125,7 +125,7 @@ SELECT
     END AS assignor_note,
     judged.mode, coalesce(stops.rebalances, 0) AS rebalances,
     CASE WHEN observed.observed_ms >= 600000
-        THEN round(coalesce(stops.rebalances, 0) * 3600000.0 / observed.observed_ms, 3)
+        THEN round(coalesce(stops.rebalances, 0) * 3.6e6 / observed.observed_ms, 3)
     END AS rebalances_per_hour,
     stops.stopped AS partitions_stopped, coalesce(stops.is_minimum, false) AS is_minimum, stops.unowned_ms,
     estimated.stop_max_p95_ms, estimated.known AS stops_known, troubled.patterns AS troubles, upgrades.mixed_since,
