@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from kip848_records.protocol.key_types import KeyType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 
 class Role(IntEnum):
@@ -56,8 +56,7 @@ class Kind(NamedTuple):
     `delays_lost_units`: the leader waits for a lost member before others get its units. `keeps_absent_members`: static
     members that are absent keep their units. `migrates`: the group can become a classic one or a consumer group.
     `commits`: members commit offsets of the units that they have.
-    `first_release`: Kafka's first release with this kind. `owned`: what the page lists for each member, as pairs of
-    role and title, under `owned_title`.
+    `first_release`: Kafka's first release with this kind.
     """
 
     name: str
@@ -80,17 +79,20 @@ class Kind(NamedTuple):
     migrates: bool = False
     commits: bool = True
     first_release: str = "4.0"
-    owned: Sequence[tuple[str | None, str]] = ()
-    owned_title: str = ""
 
     @property
     def label(self) -> str:
         """Its title in a list of groups of all kinds; the most common kind has none."""
         return "" if self.name == CONSUMER else self.title
 
+    @property
+    def words(self) -> dict[str, Any]:
+        """Its words and traits by their names, and `an_owner`, the owner with its article."""
+        return self._asdict() | {"an_owner": f"{'a' if self.owner == 'worker' else 'an'} {self.owner}"}
+
     def for_page(self) -> dict[str, Any]:
         """Return what the page's scripts know of the kind."""
-        known = self._asdict() | {"label": self.label}
+        known = self.words | {"label": self.label}
         return {name: value for name, value in known.items() if name not in {"roles", "page", "first_release"}}
 
 
@@ -112,8 +114,6 @@ _CONSUMER: Final = Kind(
     units="partitions",
     step="epoch",
     migrates=True,
-    owned=((None, "Partitions"),),
-    owned_title="Partitions by member",
 )
 _CLASSIC: Final = Kind(
     name=CLASSIC,
@@ -168,8 +168,6 @@ _SHARE: Final = Kind(
     commits=False,
     keeps_absent_members=False,
     first_release="4.1",
-    owned=((None, "Partitions"),),
-    owned_title="Partitions by member; several members can have the same",
 )
 _STREAMS: Final = Kind(
     name=STREAMS,
@@ -192,8 +190,6 @@ _STREAMS: Final = Kind(
     has_tasks=True,
     keeps_absent_members=False,
     first_release="4.1",
-    owned=(("active", "Active tasks"), ("standby", "Standby tasks"), ("warmup", "Warm-up tasks")),
-    owned_title="Tasks by member, as subtopology: partitions",
 )
 _SIMPLE: Final = Kind(
     name=SIMPLE,

@@ -1,7 +1,7 @@
 """The words for values of columns: one table each for causes, states of members, and the health of groups.
 
 All reports share them: Python calls the functions, SQL calls `causes_text` and `awaited_place` of `functions.sql`, and
-the page has the tables in its data.
+the page has the states and healths in its data.
 """
 
 from __future__ import annotations
@@ -80,11 +80,6 @@ def cause_text(cause: str | None, kind: str) -> str:
 def causes_text(causes: Iterable[str | None] | None, kind: str) -> str:
     """Return the causes of a rebalance in words, with commas."""
     return ", ".join(cause_text(cause, kind) for cause in causes or () if cause)
-
-
-def causes_of(kind: str) -> dict[str, str]:
-    """Return the words of all causes for a kind of groups."""
-    return {cause: cause_text(cause, kind) for cause in CAUSES}
 
 
 def member_states(kind: str) -> Mapping[str, str]:

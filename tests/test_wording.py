@@ -9,7 +9,7 @@ import pytest
 from kip848_records.kinds import CLASSIC, CONNECT, CONSUMER, KINDS, SHARE, STREAMS
 from kip848_records.queries.texts import completed
 from kip848_records.specs.tables import REPLAYED
-from kip848_records.wording import CAUSES, HEALTH, cause_text, causes_of, causes_text, member_states
+from kip848_records.wording import CAUSES, HEALTH, cause_text, causes_text, member_states
 
 _NAME = re.compile(r"\b[a-z]+_[a-z_]+\b")
 
@@ -30,7 +30,7 @@ def test_sql_says_what_python_says():
 
 
 def test_the_members_of_a_kind_have_its_name():
-    assert cause_text("member_left", CONNECT) == causes_of(CONNECT)["member_left"] == "worker left or expired"
+    assert cause_text("member_left", CONNECT) == "worker left or expired"
     assert causes_text(["member_left", None, "a_cause_of_later"], CLASSIC) == "member left or expired, a cause of later"
     assert (cause_text(None, CLASSIC), causes_text(None, CLASSIC)) == ("", "")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.kinds import CONNECT, KINDS
 from kip848_records.text import client_text, names_text, printable
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory, Incarnation
+
+    Fields = dict[str, Any]
 
 _NAMED: Final = 2
 _SUCCEEDED: Final = "took the place of its predecessor"
@@ -29,13 +31,15 @@ _LEFT: Final = {
 """How a member left, in words; leaving, expiring and being fenced are one record. None: the group changed, not it."""
 
 
-def comings_and_goings(group: GroupHistory, incarnation: Incarnation, rebalances: Sequence[Row]) -> dict[int, str]:
-    """Return who joined and who left in each rebalance, by its first epoch; none where the log shows nobody."""
-    bounds = [(row.first_epoch, row.last_epoch) for row in rebalances if row.first_epoch is not None]
-    if not bounds:
-        return {}
-    rows = group.rows("comings_and_goings", incarnation, epoch=min(first for first, _ in bounds))
-    return {first: changes for first, last in bounds if (changes := _changes(rows, first, last))}
+def with_changes(group: GroupHistory, incarnation: Incarnation, rebalances: Sequence[Fields]) -> list[Fields]:
+    """Return rebalances with who joined and who left in each, `changes`: empty where the log shows nobody."""
+    known = [row["first_epoch"] for row in rebalances if row["first_epoch"] is not None]
+    rows = group.rows("comings_and_goings", incarnation, epoch=min(known)) if known else []
+    return [
+        row
+        | {"changes": _changes(rows, row["first_epoch"], row["last_epoch"]) if row["first_epoch"] is not None else ""}
+        for row in rebalances
+    ]
 
 
 def _changes(rows: Sequence[Row], first: int, last: int) -> str:

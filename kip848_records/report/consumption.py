@@ -1,96 +1,41 @@
-"""What `kip848 explain` says of a group's offset commits: how far its members have come, and where offsets jumped."""
+"""Words for a group's offset commits: how far its members have come, and where offsets jumped."""
 
 from __future__ import annotations
 
-from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from kip848_records.machine.paths import with_page_paths
 from kip848_records.report.sql import query
-from kip848_records.report.terminal import wrapped, wrapped_lines
-from kip848_records.tables.location import query_command
-from kip848_records.text import (
-    WIDTH,
-    count_text,
-    duration_text,
-    lasting_text,
-    names_text,
-    printable,
-    ranges_text,
-    span_text,
-)
+from kip848_records.report.terminal import wrapped
+from kip848_records.text import count_text, duration_text, names_text, printable, span_text
 from kip848_records.times import time_text
 from kip848_records.wording import LOSSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from kip848_records.queries.tables import Row, Tables
-    from kip848_records.report.group_history import GroupHistory, Incarnation
+    from kip848_records.queries.tables import Tables
+    from kip848_records.report.group_history import GroupHistory
 
-_PAGE: Final = "docs/consumption.md"
+    Fields = dict[str, Any]
+
 _BY_MEMBER: Final = frozenset({"same_owner", "owner_change", "first_owner"})
 _STATES: Final = {
-    "negative_offset": "; a negative offset is none, so nothing is committed",
-    "progress": "; goes on",
-    "too_short": "; too early to say",
-    "never_commits": "; the group commits nothing",
-    "caught_up": "; all is read",
-    "committed_beyond_end": "; that is beyond the end of the partition",
-    "messages_wait": "; messages wait, not known since when",
-    "stopped_alone": "; stopped, or no messages: the end offset tells (--end-offsets)",
-    "all_stopped": "; no messages, or not consumed: the end offset tells (--end-offsets)",
-    "idle_or_not_consumed": "; no messages, or not consumed: the end offset tells (--end-offsets)",
+    "negative_offset": "a negative offset is none, so nothing is committed",
+    "progress": "goes on",
+    "too_short": "too early to say",
+    "never_commits": "the group commits nothing",
+    "caught_up": "all is read",
+    "committed_beyond_end": "that is beyond the end of the partition",
+    "messages_wait": "messages wait, not known since when",
+    "stopped_alone": "stopped, or no messages: the end offset tells (--end-offsets)",
+    "all_stopped": "no messages, or not consumed: the end offset tells (--end-offsets)",
+    "idle_or_not_consumed": "no messages, or not consumed: the end offset tells (--end-offsets)",
+    "unnamed_topic": "its name is not in this log, and commits name topics: pass --topics",
 }
 _TOPICS_NAMED: Final = 2
-_NOT_SUBSCRIBED: Final = "SELECT * FROM not_subscribed"
 _NOTHING_FOLLOWS: Final = "nothing follows from it"
-
-
-def committed_by_members(group: GroupHistory, incarnation: Incarnation, clients: Mapping[str, str]) -> Iterator[Text]:
-    """Yield what each present member owns, with the committed offsets that stand still longest, if commits were read.
-
-    `clients`: the names of members, by member id.
-    """
-    rows = group.rows("progress_now", incarnation)
-    if not rows:
-        return
-    yield Text("\nCommitted offsets of what members own, the worst first:")
-    shown = 0
-    for member_id, of_member in groupby(rows, key=lambda row: row.member_id):
-        alike = [*of_member]
-        shown += 1
-        yield Text(f"  {clients.get(member_id) or printable(member_id)}: {count_text(alike[0].has, 'partition')}")
-        for row in alike:
-            place = f"{printable(row.topic)} {ranges_text(map(int, row.numbers.split()))}"
-            said = f"{place}: {_committed(row)}{_lasts(group, row, incarnation)}{_state(row)}"
-            yield Text("\n".join(wrapped_lines(said, WIDTH, "    ", "      ")))
-        if more := alike[0].has - sum(row.partitions for row in alike):
-            yield Text(f"    and {count_text(more, 'more partition')}")
-    if rows[0].owners > shown:
-        yield Text(f"  and {count_text(rows[0].owners - shown, 'more member')}")
-
-
-def not_subscribed(group: GroupHistory) -> Iterator[Text]:
-    """Yield the committed offsets of topics to which no member subscribes, the latest commit first; nothing if none."""
-    rows = group.rows("not_subscribed_of_group")
-    if not rows:
-        return
-    yield Text("\nCommitted offsets of topics to which no member subscribes (no fault by itself):")
-    for row in rows:
-        most = "" if row.most_committed == row.least_committed else f" to {row.most_committed}"
-        ago = span_text(group.ago(row.committed_ms, row.in_partition))
-        said = (
-            f"{printable(row.topic)} {ranges_text(map(int, row.numbers.split()))}: committed {row.least_committed}"
-            f"{most}, last at {time_text(row.committed_ms)}{f', {ago} before the capture' if ago else ''}"
-            f"{_committed_by(row)}"
-        )
-        yield Text("\n".join(wrapped_lines(said, WIDTH, "  ", "    ")))
-    if rows[0].total > len(rows):
-        more = count_text(rows[0].total - len(rows), "more topic")
-        yield Text(f"  and {more}: {query_command(group.shown, _NOT_SUBSCRIBED)}")
 
 
 def set_while_empty(group: GroupHistory) -> Iterator[Text]:
@@ -127,80 +72,39 @@ def groups_set_while_empty(tables: Tables, cluster: str) -> Iterator[Text]:
         yield Text(f"  and of {count_text(rows[0].total - len(rows), 'more group')}: kip848 query DIR jumps")
 
 
-def _committed_by(row: Row) -> str:
-    if row.owner == "member":
-        return ", by a member"
-    return ", by a client without a member id, or a tool" if row.owner in {"simple", "no_members"} else ""
+def committed_by_text(row: Fields) -> str:
+    """Return who commits the offsets of a topic to which no member subscribes; empty if that is not known."""
+    others = dict.fromkeys(("simple", "no_members"), "a client without a member id, or a tool")
+    return ({"member": "a member"} | others).get(row["owner"], "")
 
 
-def handovers(group: GroupHistory, clients: Mapping[str, str]) -> Iterator[Text]:
-    """Yield a sentence for each handover after which much was read again, the most first; nothing without one."""
-    rows = group.rows("handovers_of_group")
-    if not rows:
-        return
-    yield Text("\nHandovers after which the new owner read again, the most first (an estimate):")
-    for row in rows:
-        at = f"{time_text(row.acquired_ms)}, " if row.acquired_ms is not None else ""
-        old = (
-            ""
-            if row.committed_age_ms is None
-            else f" after a commit that was {duration_text(row.committed_age_ms)} old"
-        )
-        from_, to = (clients.get(each) or printable(each) for each in (row.from_member, row.member_id))
-        crash = "; the owner before ended without a commit" if row.ended_uncommitted else ""
-        most = count_text(round(row.repeat_at_most), "offset")
-        place = f"{printable(row.topic)} {ranges_text(map(int, row.numbers.split()))}"
-        yield wrapped(f"{at}{place} from {from_} to {to}: at most {most} again{old}{crash}", "  ")
-    if rows[0].total > len(rows):
-        yield Text(f"  and {rows[0].total - len(rows):,} more: see the relation handover_progress")
-
-
-def jumps(group: GroupHistory) -> Iterator[Text]:
-    """Yield a sentence for each of the latest breaks in the committed offsets of a group; nothing if there is none.
-
-    Partitions of a topic have one if the same happened to all of them at once.
-    """
-    rows = group.rows("jumps_of_group")
-    if not rows:
-        return
-    yield Text("\nJumps of committed offsets, the latest first:")
-    for (jumped_ms, topic, said), alike in groupby(rows, key=lambda row: (row.jumped_ms, row.topic, _jump(row))):
-        at = f"{time_text(jumped_ms)}, " if jumped_ms is not None else ""
-        partitions = [row.topic_partition for row in alike]
-        each = " each" if len(partitions) > 1 else ""
-        yield wrapped(f"{at}{printable(topic)} {ranges_text(partitions)}{each}: {said}", "  ")
-    if rows[0].total > len(rows):
-        yield Text(f"  and {rows[0].total - len(rows):,} more: see commit_jump")
-    yield Text(f"  What they prove: {with_page_paths(_PAGE)}")
-
-
-def _committed(row: Row) -> str:
-    if row.state == "unnamed_topic":
-        return "its name is not in this log, and commits name topics: pass --topics"
-    if row.least_committed is None:
-        return "no commit in this log" if row.is_unknown else "nothing committed"
-    most = "" if row.most_committed == row.least_committed else f" to {row.most_committed}"
-    return f"committed {row.least_committed}{most}{' was removed' if row.is_removed else ''}"
-
-
-def _lasts(group: GroupHistory, row: Row, incarnation: Incarnation) -> str:
-    if row.state == "unnamed_topic":
+def committed_text(row: Fields) -> str:
+    """Return the committed offsets of owned partitions that are alike."""
+    if row["state"] == "unnamed_topic":
         return ""
-    lasts = lasting_text(group.ago(row.since_ms, incarnation.partition), is_minimum=row.is_minimum)
-    longest = " the longest" if row.since_ms != row.last_ms else ""
-    return f",{longest}{lasts}" if lasts else ""
+    if row["least_committed"] is None:
+        return "not in this log" if row["is_unknown"] else "nothing"
+    return f"{between(row, 'committed', ' to ')}{', removed' if row['is_removed'] else ''}"
 
 
-def _state(row: Row) -> str:
+def stillness_text(row: Fields) -> str:
+    """Return for how long their committed offsets have not moved, at least or at most."""
+    if row["state"] == "unnamed_topic":
+        return ""
+    most = "up to " if row["silent_ms"] != row["least_ms"] else ""
+    return f"{most}{span_text(row['silent_ms'], is_minimum=row['is_minimum'])}"
+
+
+def progress_text(row: Fields) -> str:
     """Return what the commits show of owned partitions that are alike; nothing if that is not known."""
-    if row.state == "blocked_by_transaction":
-        return f"; blocked: the transaction of producer {row.producer_id} is open"
-    if row.evidence == "member_stopped":
-        return "; suspected: all partitions of this member stopped, others go on"
-    waits = ahead_text(row.ahead_group, row.ahead_by, row.partitions)
-    if row.state == "suspected":
-        return f"; suspected: {waits or 'messages wait'}"
-    return f"; {waits}" if waits else _STATES.get(row.state, "")
+    if row["state"] == "blocked_by_transaction":
+        return f"blocked: the transaction of producer {row['producer_id']} is open"
+    if row["evidence"] == "member_stopped":
+        return "suspected: all partitions of this member stopped, others go on"
+    waits = ahead_text(row["ahead_group"], row["ahead_by"], row["partitions"])
+    if row["state"] == "suspected":
+        return f"suspected: {waits or 'messages wait'}"
+    return waits or _STATES.get(row["state"], "")
 
 
 def ahead_text(group_id: str | None, offsets: int, partitions: int) -> str:
@@ -210,65 +114,77 @@ def ahead_text(group_id: str | None, offsets: int, partitions: int) -> str:
     return f"{printable(group_id)} has read {'up to ' if partitions > 1 else ''}{count_text(offsets, 'offset')} more"
 
 
-def _jump(row: Row) -> str:
-    """Return what happened to a committed offset, and what may be claimed of it."""
-    before, after = row.before_offset, row.after_offset
-    if row.kind == "lost":
-        old = "" if row.age_ms is None else f", {duration_text(row.age_ms)} old"
+def jump_text(row: Fields) -> str:
+    """Return what happened to committed offsets, and what may be claimed of it."""
+    before, after = between(row, "before"), between(row, "after")
+    if row["jump"] == "lost":
+        old = (
+            ""
+            if row["age_ms"] is None
+            else f", {'up to ' if ' ' in row['numbers'] else ''}{duration_text(row['age_ms'])} old"
+        )
         return f"{before} was lost{old}: {_why_lost(row)}"
-    if row.kind == "recreated":
+    if row["jump"] == "recreated":
         return f"{before} was of a topic that was created anew, {after} is of the new one: {_NOTHING_FOLLOWS}"
-    if row.kind == "first_commit":
+    if row["jump"] == "first_commit":
         return f"the first commit is {after}: it skipped at most {_offsets(row)}"
-    if row.kind == "restart_after_loss":
+    if row["jump"] == "restart_after_loss":
         return f"{before} was lost, then came {after}: {_after_loss(row)}"
-    if row.kind == "restart_after_negative":
+    if row["jump"] == "restart_after_negative":
         return f"{before} was replaced by a negative offset, then another owner committed {after}: {_after_loss(row)}"
-    alone = ", while the group had no members" if row.context == "no_members" else ""
-    way, claim = ("back", _back(row)) if row.kind == "back" else ("ahead", _ahead(row))
+    alone = ", while the group had no members" if row["context"] == "no_members" else ""
+    way, claim = ("back", _back(row)) if row["jump"] == "back" else ("ahead", _ahead(row))
     return f"{way} from {before} to {after}{alone}: {claim}"
 
 
-def _why_lost(row: Row) -> str:
-    if row.cause in {"expired", "group_expired"} and row.retention_ms is not None:
-        return f"its client had asked the broker to keep it for {duration_text(row.retention_ms)}"
-    assumed_ms = row.assumed_retention_ms
+def between(row: Fields, name: str, to: str = "-") -> str:
+    """Return the least and the most of something, if they differ."""
+    least, most = row[f"least_{name}"], row[f"most_{name}"]
+    return f"{least}" if least == most else f"{least}{to}{most}"
+
+
+def _why_lost(row: Fields) -> str:
+    if row["cause"] in {"expired", "group_expired"} and row["retention_ms"] is not None:
+        return f"its client had asked the broker to keep it for {duration_text(row['retention_ms'])}"
+    assumed_ms = row["assumed_retention_ms"]
     assumed = "" if assumed_ms is None else f" (assumed: brokers keep offsets for {duration_text(assumed_ms)})"
-    return f"presumably {LOSSES.get(row.cause, 'for another reason')}{assumed}"
+    return f"presumably {LOSSES.get(row['cause'], 'for another reason')}{assumed}"
 
 
-def _back(row: Row) -> str:
-    if row.context == "no_members":
-        if row.is_changed_again:
+def _back(row: Fields) -> str:
+    if row["context"] == "no_members":
+        if row["is_changed_again"]:
             return f"at most {_read_again(row)}, since it was changed again"
-        going_on = "" if row.is_recovered else f" if members go on past {row.before_offset}"
+        going_on = "" if row["is_recovered"] else f" if members go on past {between(row, 'before')}"
         return f"exactly {_read_again(row)}{going_on}"
-    if row.is_late:
+    if row["is_late"]:
         return f"the owner before committed late; {_NOTHING_FOLLOWS}"
-    if row.context in _BY_MEMBER:
+    if row["context"] in _BY_MEMBER:
         return f"at least {_read_again(row)}"
     return f"no member owned the partition; {_NOTHING_FOLLOWS}"
 
 
-def _ahead(row: Row) -> str:
-    return f"its members skip {'at most' if row.is_changed_again else 'exactly'} {_offsets(row)}"
+def _ahead(row: Fields) -> str:
+    return f"its members skip {'at most' if row['is_changed_again'] else 'exactly'} {_offsets(row)}"
 
 
-def _after_loss(row: Row) -> str:
-    if row.context not in _BY_MEMBER:
+def _after_loss(row: Fields) -> str:
+    if row["context"] not in _BY_MEMBER:
         return f"no member committed it; {_NOTHING_FOLLOWS}"
-    if row.after_offset is None or row.before_offset is None:
+    if row["goes_back"] is None:
         return _NOTHING_FOLLOWS
-    if row.after_offset < row.before_offset:
-        return f"it reads at most {count_text(row.before_offset, 'offset')} again"
+    if row["goes_back"]:
+        return f"it reads at most {count_text(int(row['whole']), 'offset')} again"
     return (
-        f"it skipped at most {_offsets(row)} (reset to latest), or reads at most {row.before_offset:,} again (earliest)"
+        f"it skipped at most {_offsets(row)} (reset to latest), or reads at most {int(row['whole']):,} again (earliest)"
     )
 
 
-def _offsets(row: Row) -> str:
-    return "an unknown number of offsets" if row.amount is None else count_text(row.amount, "offset")
+def _offsets(row: Fields) -> str:
+    if row["amount"] is None:
+        return "an unknown number of offsets"
+    return f"{count_text(int(row['amount']), 'offset')}{' in all' if ' ' in row['numbers'] else ''}"
 
 
-def _read_again(row: Row) -> str:
-    return f"{_offsets(row)} {'is' if row.amount == 1 else 'are'} read again"
+def _read_again(row: Fields) -> str:
+    return f"{_offsets(row)} {'is' if row['amount'] == 1 else 'are'} read again"

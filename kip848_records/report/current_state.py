@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
@@ -13,6 +13,7 @@ from kip848_records.replay.group.states import EMPTY
 from kip848_records.replay.group.vocabulary import UNKNOWN
 from kip848_records.report.diagnosis import pattern_text
 from kip848_records.report.group_history import Incarnation
+from kip848_records.report.group_sections import UNITS, numbers_of
 from kip848_records.report.terminal import wrapped
 from kip848_records.report.words import limits_of
 from kip848_records.text import count_text, lasting_text, printable
@@ -20,7 +21,7 @@ from kip848_records.times import time_text
 from kip848_records.wording import HEALTH, HEALTHY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory
@@ -38,49 +39,50 @@ def current_state(group: GroupHistory) -> Iterator[Text]:
         return
     for now in states:
         place = f" in partition {now.partition}" if len(states) > 1 else ""
-        captured_ms = group.captured_ms(now.partition)
-        captured = "" if captured_ms is None else f", captured at {time_text(captured_ms)}"
-        yield Text(f"{name}{place}{captured}: {_state(group, now)}")
+        captured = "" if now.captured_ms is None else f", captured at {time_text(now.captured_ms)}"
+        yield Text(f"{name}{place}{captured}: {_state(now)}")
         yield Text(f"  {', '.join(_of_simple(group, now) if now.group_type == SIMPLE else _facts(now))}")
         for limit in limits_of(group.limits, now.partition, is_open=now.is_stuck or now.waits_for_away_only):
             yield Text(f"  {limit}")
 
 
-def well(group: GroupHistory, kind: str) -> Iterator[Text]:
+def well(group: GroupHistory, kind: str, troubles: Sequence[Mapping[str, Any]]) -> Iterator[Text]:
     """Yield one sentence for a group with which nothing is wrong: what its members own.
 
     It says since when only for a classic group: the state of another one is above with its time. An empty group is well
-    too. Only offset commits show whether members consume what they own.
+    too. Only offset commits show whether members consume what they own. `troubles`: those that are told below.
     """
     for now in group.rows("group_now"):
-        lasts = "" if now.generation is None else _lasting(_time_and_age(group, now.completed_ms, now.history, now))
+        lasts = "" if now.generation is None else _lasting((_since_text(now.completed_ms, now.history), now.stands_ms))
         if now.health == EMPTY.lower():
             has = "has had" if lasts else "has"
             yield wrapped(f"Nothing is wrong now: it {has} no {KINDS[kind].member}{lasts}.")
         elif now.health == HEALTHY:
-            rows = group.rows("owned_now", Incarnation(now.partition, now.incarnation))
-            owned = "" if KINDS[kind].shares_units or not rows or rows[0].total > len(rows) else _owned(rows, kind)
+            owned = "" if KINDS[kind].shares_units else _owned(group, now, kind)
             members = count_text(now.members or 0, KINDS[kind].member)
             said = f"{members}{owned}"
             if now.generation is not None:
                 said = f"as far as the log shows, generation {now.generation} stands{lasts}; {said}"
-            over = _over(group)
+            over = _over(troubles)
             said = f"{said}{over}"
             not_looked_at = _NOT_LOOKED_AT if owned and KINDS[kind].commits and not group.has_commits else ""
             yield wrapped(f"Healthy{' now' if over else ''}: {said}.{not_looked_at}")
 
 
-def _over(group: GroupHistory) -> str:
+def _over(troubles: Sequence[Mapping[str, Any]]) -> str:
     """Return which alarms that are told below are over; empty without one."""
-    over = [row for row in group.troubles if row.severity != INFO and not row.is_present]
+    over = [row for row in troubles if row["severity"] != INFO and not row["is_present"]]
     if not over:
         return ""
-    named = " and ".join(dict.fromkeys(f"the {pattern_text(row.pattern)}" for row in over))
+    named = " and ".join(dict.fromkeys(f"the {pattern_text(row['pattern'])}" for row in over))
     return f"; {named} below {'is' if len(over) == 1 else 'are'} over"
 
 
-def _owned(rows: Sequence[Row], kind: str) -> str:
-    units = sum(len(row.present or ()) for row in rows)
+def _owned(group: GroupHistory, now: Row, kind: str) -> str:
+    rows = group.section(UNITS, Incarnation(now.partition, now.incarnation))
+    if rows and rows[0]["total"] > len(rows):
+        return ""
+    units = sum(len(numbers_of(row["numbers"])) for row in rows)
     return f" with {units:,} {KINDS[kind].unit if units == 1 else KINDS[kind].units}"
 
 
@@ -112,25 +114,25 @@ def _validated(now: Row) -> str:
     return " (validated)" if now.validated_topology_epoch == now.topology_epoch else " (not validated)"
 
 
-def _state(group: GroupHistory, now: Row) -> str:
+def _state(now: Row) -> str:
     """Return the state of a group, and since when; for a classic group, which generation was completed."""
     if now.state == UNKNOWN:
-        return f"{now.state}{_since(group, now)}"
+        return f"{now.state}{_since(now)}"
     began, lasted = _stuck_since(now)
     lasts = lasting_text(lasted, is_minimum=True)
     rebalance = f"a rebalance is ongoing{f' {began}' if began else ''}{f',{lasts}' if lasts else ''}"
     if now.generation is None:
         hidden = f" (its state does not show rebalances); {rebalance}" if now.is_hidden else ""
-        return f"{now.state}{_since(group, now)}{hidden}"
+        return f"{now.state}{_since(now)}{hidden}"
     empty = "Empty, " if now.state == EMPTY else ""
     at = f" at {time_text(now.completed_ms)}" if now.completed_ms is not None else ""
     hidden = f"whether {'members join' if empty else 'it rebalances'} now is not in the log"
     return f"{empty}generation {now.generation} was completed{at}; {rebalance if now.is_hidden else hidden}"
 
 
-def _since(group: GroupHistory, now: Row) -> str:
+def _since(now: Row) -> str:
     """Return since when a group is in its state, and since when it is stuck: the states of one rebalance alternate."""
-    since = _time_and_age(group, now.since_ms, now.history, now)
+    since = _since_text(now.since_ms, now.history), now.lasts_ms
     if now.is_hidden:
         return _lasting(since)
     if now.waits_for_away_only:
@@ -138,10 +140,6 @@ def _since(group: GroupHistory, now: Row) -> str:
     if not now.is_stuck:
         return _lasting(since)
     return f", stuck{_at_least(_stuck_since(now))}, ongoing at capture"
-
-
-def _time_and_age(group: GroupHistory, since_ms: int | None, history: str | None, now: Row) -> tuple[str, int | None]:
-    return _since_text(since_ms, history), group.ago(since_ms, now.partition)
 
 
 def _stuck_since(now: Row) -> tuple[str, int | None]:

@@ -15,9 +15,8 @@ from kip848_records.text import client_text, count_text, names_text, printable, 
 from kip848_records.times import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from kip848_records.queries.tables import Row
     from kip848_records.replay.inputs import ChangedLimit
     from kip848_records.report.group_history import GroupHistory
 
@@ -31,38 +30,56 @@ OF_PARTITIONS: Final = (
 """The patterns that count partitions, not how often something happened."""
 
 _ALL: Final = "SELECT * FROM diagnosis"
+TROUBLES_SHOWN: Final = 5
+_SUBJECT: Final = (
+    *("partition", "pattern", "client_id", "client_host", "instance_id", "member_id", "what", "regex", "topics"),
+)
 
 
-def diagnosis(group: GroupHistory) -> Iterator[Text]:
-    """Yield what is wrong with a group, or was: what is present first, then the worst. Nothing if nothing is known."""
-    rows = group.troubles
-    off = list(off_text(group.changed_limits, group.group_id))
-    said: set[str] = set()
+def own_troubles(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the troubles that no other one explains, of those with one subject the first.
+
+    `rows`: those of the section. `others`: how often it came besides, `since_ms`: since when.
+    """
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in rows:
+        if row["explained_by"] is None:
+            first = found.setdefault(
+                tuple(row[name] for name in _SUBJECT), row | {"others": -1, "since_ms": row["first_ms"]}
+            )
+            first["others"] += 1
+            first["since_ms"] = min(filter(None, (first["since_ms"], row["first_ms"])), default=None)
+    return list(found.values())
+
+
+def diagnosis(group: GroupHistory, troubles: Sequence[dict[str, Any]]) -> Iterator[Text]:
+    """Yield what is wrong with a group, or was: what is present first, then the worst. Nothing if nothing is known."""
+    said: set[str] = set()
+    for row in troubles[:TROUBLES_SHOWN]:
         yield Text("")
-        yield wrapped(printable(row.sentence))
-        yield wrapped(printable(said_above(row.next_step, said) or row.next_step), "  next     ")
-        yield wrapped(_when(group, row), "  ")
-    if rows and rows[0].total > len(rows):
-        more = count_text(rows[0].total - len(rows), "more trouble")
+        yield wrapped(printable(row["sentence"]))
+        yield wrapped(printable(said_above(row["next_step"], said) or row["next_step"]), "  next     ")
+        others = (
+            f"; {count_text(row['others'], 'other time')} since {time_text(row['since_ms'])}" if row["others"] else ""
+        )
+        yield wrapped(f"{pattern_text(row['pattern'])} ({row['severity']}); {when_text(row)}{others}", "  ")
+    if len(troubles) > TROUBLES_SHOWN:
+        more = count_text(len(troubles) - TROUBLES_SHOWN, "more trouble")
         yield Text(f"\nand {more}: {query_command(group.shown, _ALL)}")
+    off = list(off_text(group.changed_limits, group.group_id))
     if off:
         yield from (Text(""), *off)
 
 
-def _when(group: GroupHistory, row: Row) -> str:
-    """Return the pattern in words, whether it is an alarm, since when, how often besides, and what it cost."""
-    parts = [f"{pattern_text(row.pattern)} ({row.severity})"]
-    if row.is_present:
-        lasted = span_text(group.ago(row.first_ms, row.partition), is_minimum=row.at_least)
-        parts.append(f"since {time_text(row.first_ms)}{f', for {lasted}' if lasted else ''}, and still so at capture")
+def when_text(row: Mapping[str, Any]) -> str:
+    """Return since when there is a trouble, or from when to when it was there, and what it cost."""
+    if row["is_present"]:
+        lasted = span_text(row["lasts_ms"], is_minimum=row["at_least"])
+        when = f"since {time_text(row['first_ms'])}{f', for {lasted}' if lasted else ''}, and still so at capture"
     else:
-        parts.append(f"{time_text(row.first_ms)} to {time_text(row.last_ms)}, over since then")
-    if row.others:
-        parts.append(f"{count_text(row.others, 'other time')} since {time_text(row.since_ms)}")
-    if row.cost_share is not None and row.cost_share >= 0.01:  # noqa: PLR2004 - a percent
-        parts.append(f"it cost {row.cost_share:.0%} of the group's work")
-    return "; ".join(parts)
+        when = f"{time_text(row['first_ms'])} to {time_text(row['last_ms'])}, over since then"
+    is_worth = row["cost_share"] is not None and row["cost_share"] >= 0.01  # noqa: PLR2004 - a percent
+    return f"{when}; it cost {row['cost_share']:.0%} of the group's work" if is_worth else when
 
 
 def counted_text(pattern: str, count: int) -> str:

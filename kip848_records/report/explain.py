@@ -7,37 +7,64 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from kip848_records.kinds import KINDS, SIMPLE
+from kip848_records.kinds import CLASSIC, KINDS, SIMPLE
 from kip848_records.machine.paths import with_page_paths
 from kip848_records.replay.blocker.advice import runbook_link
 from kip848_records.replay.group.states import NOT_READY
 from kip848_records.replay.group.vocabulary import OPEN
 from kip848_records.report.cleaning import group_not_cleaned
-from kip848_records.report.comings import comings_and_goings
-from kip848_records.report.consumption import committed_by_members, handovers, jumps, not_subscribed, set_while_empty
+from kip848_records.report.comings import with_changes
+from kip848_records.report.consumption import set_while_empty
 from kip848_records.report.current_state import current_state, well
-from kip848_records.report.diagnosis import diagnosis, pattern_text
-from kip848_records.report.explain_kind import kind_of_group, kind_of_incarnation, one_generation
+from kip848_records.report.diagnosis import TROUBLES_SHOWN, diagnosis, own_troubles, pattern_text
+from kip848_records.report.explain_kind import (
+    classic_members,
+    kind_of_incarnation,
+    limit_of_kind,
+    one_generation,
+    shared_urls,
+)
 from kip848_records.report.group_history import Incarnation
-from kip848_records.report.members import members_table, regexes
-from kip848_records.report.migration import BEFORE_AND_AFTER, CONVERSIONS
+from kip848_records.report.group_sections import (
+    DIAGNOSIS,
+    MEMBERS,
+    REBALANCES,
+    SECTIONS,
+    UNITS,
+    WORKERS,
+    client_of,
+    clients_of,
+    with_units,
+)
 from kip848_records.report.readiness import readiness, refused_records
-from kip848_records.report.terminal import fitted, fitted_table, ids_text, wrapped
+from kip848_records.report.terminal import fitted, ids_text, wrapped
+from kip848_records.report.told import NUMBER, SPAN, TIME, Column, table
 from kip848_records.report.transactions import transactions_of_group
 from kip848_records.report.wrong import also_wrong, mixed, needed_topics
-from kip848_records.text import CLOCK_WENT_BACK, client_text, count_text, printable, ranges_text, span_text
+from kip848_records.text import (
+    CLOCK_WENT_BACK,
+    client_text,
+    count_text,
+    names_text,
+    printable,
+    ranges_text,
+    span_text,
+)
 from kip848_records.times import time_text
-from kip848_records.wording import TASK_OF, cause_text, causes_text
+from kip848_records.wording import TASK_OF, cause_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory
 
+    Fields = dict[str, Any]
+
 _MEMBERS_SHOWN: Final = 100
-_NAMED_CAUSES: Final = frozenset({"member_joined", "member_left", "members_changed", "static_member_replaced"})
-"""The causes that the names of those who joined and left say better."""
+_REGEXES_SHOWN: Final = 20
+_TOPICS_SHOWN: Final = 10
+_ALL: Final = 10_000
 
 
 def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Text]:
@@ -52,48 +79,65 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Text]:
 
 def _parts(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> Iterator[Text]:
     kind = kind_of_incarnation(group, incarnation)
+    everyone = group.section(MEMBERS._replace(limit=_ALL), incarnation)
+    common = {"kind": kind, "clients": clients_of(everyone)}
     yield from current_state(group)
-    if epoch is None and kind != SIMPLE:
-        yield from well(group, kind)
-    yield from refused_records(group)
-    yield from group_not_cleaned(group)
-    if epoch is None:
-        yield from set_while_empty(group)
-        yield from diagnosis(group)
-    else:
+    if epoch is not None:
+        yield from refused_records(group)
+        yield from group_not_cleaned(group)
         yield from _incarnations(group, incarnation, epoch)
         yield from _epoch(group, incarnation, epoch, kind)
-        yield from one_generation(group, incarnation, epoch)
+        yield from one_generation(group, incarnation, epoch, common)
         return
-    if kind == SIMPLE:
-        yield from transactions_of_group(group)
-        yield from jumps(group)
-        yield from _incarnations(group, incarnation, epoch)
-        return
-    rebalances = group.rows("rebalances", incarnation)
-    members = group.rows("members_now", incarnation, open=OPEN)
+    troubles = own_troubles(group.section(DIAGNOSIS._replace(limit=_ALL)))
+    if kind != SIMPLE:
+        yield from well(group, kind, troubles[:TROUBLES_SHOWN])
+    yield from refused_records(group)
+    yield from group_not_cleaned(group)
+    yield from set_while_empty(group)
+    yield from diagnosis(group, troubles)
+    units = group.section(UNITS, incarnation)
+    present = [row for row in everyone if row["is_present"] and row["group_type"] == KINDS[kind].group_type]
+    members = with_units([row | common | {"total": len(present)} for row in present], units)
     for now in group.rows("group_now"):
         if Incarnation(now.partition, now.incarnation) == incarnation and now.blocker is not None:
             yield from _answer(now.blocker)
             if now.state == NOT_READY:
                 yield from needed_topics(group, incarnation)
     yield from transactions_of_group(group)
-    yield from also_wrong(group)
+    if kind != SIMPLE:
+        yield from also_wrong(group)
     yield from mixed(members)
-    yield from _waiting(group, members, kind)
+    yield from _waiting(members, kind)
     yield from _incarnations(group, incarnation, epoch)
-    yield from _rebalances(rebalances, comings_and_goings(group, incarnation, rebalances), kind)
-    yield from members_table(group, incarnation, members, kind)
-    yield from regexes(group, incarnation)
-    clients = {row.member_id: _who(row) for row in members}
-    yield from committed_by_members(group, incarnation, clients)
-    yield from not_subscribed(group)
-    yield from handovers(group, clients)
-    yield from jumps(group)
-    yield from kind_of_group(group, incarnation, kind)
-    yield from readiness(group)
-    yield from CONVERSIONS.terminal(group)
-    yield from BEFORE_AND_AFTER.terminal(group)
+    yield from _sections(group, incarnation, members, common)
+    yield from _regexes(group, incarnation)
+    yield from limit_of_kind(kind)
+    if kind != SIMPLE:
+        yield from readiness(group)
+
+
+def _sections(
+    group: GroupHistory, incarnation: Incarnation, members: Sequence[Fields], common: Fields
+) -> Iterator[Text]:
+    """Yield the sections that have rows. `common`: what all rows have."""
+    kind = common["kind"]
+    for section in group.with_rows([each for each in SECTIONS if each.columns and each.shown]):
+        if section is MEMBERS:
+            if KINDS[kind].has_epochs:
+                yield from section.terminal(members, kind)
+            elif kind == CLASSIC:
+                yield from classic_members(group, incarnation, "the last generation")
+            continue
+        found = group.section(section, None if section.is_past else incarnation)
+        rows: Sequence[Fields] = [row | common for row in found]
+        if section is REBALANCES:
+            if not rows and kind != SIMPLE:
+                yield Text("\nThe log has no rebalance of it")
+            rows = with_changes(group, incarnation, rows[: section.shown])
+        yield from section.terminal(rows, kind)
+        if section is WORKERS:
+            yield from shared_urls(rows)
 
 
 def _answer(blocker: Mapping[str, Any]) -> Iterator[Text]:
@@ -134,69 +178,26 @@ def _incarnations(group: GroupHistory, incarnation: Incarnation, epoch: int | No
         yield Text(f"{shown}; {also}")
 
 
-def _rebalances(rows: Sequence[Row], changes: Mapping[int, str], kind: str) -> Iterator[Text]:
-    """List rebalances, the latest first, with who joined and who left, by the first epoch of each."""
-    if not rows:
-        yield Text("\nThe log has no rebalance of it")
-        return
-    total = rows[0].total
-    yield Text(f"\nRebalances, the latest{f' {len(rows)} of {total:,}' if total > len(rows) else ''} first:")
-    cells = [
-        (
-            f"{row.first_epoch}" if row.first_epoch == row.last_epoch else f"{row.first_epoch}-{row.last_epoch}",
-            time_text(row.began_ms),
-            _total(row),
-            span_text(row.assigning_ms),
-            row.members,
-            row.partitions_moved,
-            _what(row, changes.get(row.first_epoch, ""), kind),
-        )
-        for row in rows
-    ]
-    epochs, count = f"{KINDS[kind].step}s", f"{KINDS[kind].member}s"
-    titles = (epochs, "began at", "total", "assigned in", count, "moved", "")
-    yield from fitted_table(*titles, rows=cells, right=("total", "assigned in", count, "moved"))
-
-
-def _what(row: Row, changes: str, kind: str) -> str:
-    """Return how a rebalance ended unless it converged, and why it began: who joined and left, and other causes."""
-    others = [cause for cause in row.causes or () if not (changes and cause in _NAMED_CAUSES)]
-    outcome = {"converged": "", OPEN: "ongoing at capture"}.get(row.outcome, (row.outcome or "").replace("_", " "))
-    said = "; ".join(filter(None, (causes_text(others, kind), changes)))
-    return f"{outcome}: {said}" if outcome and said else outcome or said
-
-
-def _total(row: Row) -> str:
-    """Return the duration of a rebalance; if a clock went back within one that ended, its duration is unknown."""
-    if row.clock_skew and row.outcome != OPEN and row.duration_ms is not None:
-        return CLOCK_WENT_BACK
-    return span_text(row.duration_ms, is_minimum=row.outcome == OPEN or row.duration_is_minimum)
-
-
-def _behind(group: GroupHistory, row: Row) -> str:
-    return span_text(group.ago(row.behind_ms), is_minimum=True)
-
-
-def _waiting(group: GroupHistory, members: Sequence[Row], kind: str) -> Iterator[Text]:
+def _waiting(members: Sequence[Fields], kind: str) -> Iterator[Text]:
     """Show who waits for whom, the oldest first; nothing if no member waits."""
-    waiting = sorted((row for row in members if row.awaited), key=lambda row: -(group.ago(row.behind_ms) or 0))
+    waiting = sorted((row for row in members if row["awaited"]), key=lambda row: -(row["behind_ms"] or 0))
     if not waiting:
         return
-    by_id = {row.member_id: row for row in members}
+    by_id = {row["member_id"]: row for row in members}
     yield Text("\nWho waits for whom, the oldest first:")
     for row in waiting[:_MEMBERS_SHOWN]:
-        waits = f"waits for {count_text(sum(map(bool, row.awaited)), KINDS[kind].unit)}"
-        lasted = _behind(group, row)
+        waits = f"waits for {count_text(sum(map(bool, row['awaited'])), KINDS[kind].unit)}"
+        lasted = span_text(row["behind_ms"], is_minimum=True)
         yield Text(f"  {_who(row)}: {waits}{f', behind for {lasted}' if lasted else ''}")
-        for owner, topics in _awaited(row.awaited):
+        for owner, topics in _awaited(row["awaited"]):
             yield Text(f"    {topics} {_held(owner, by_id)}")
     if len(waiting) > _MEMBERS_SHOWN:
         yield Text(f"  and {count_text(len(waiting) - _MEMBERS_SHOWN, 'more member')}")
 
 
-def _who(row: Row) -> str:
-    client = client_text(row.client_id, row.client_host, row.instance_id)
-    return f"{printable(row.member_id)}{f' ({client})' if client else ''}"
+def _who(row: Fields) -> str:
+    client = client_of(row)
+    return f"{printable(row['member_id'])}{f' ({client})' if client else ''}"
 
 
 def _awaited(awaited: Sequence[dict[str, Any]]) -> Iterator[tuple[str | None, str]]:
@@ -216,7 +217,7 @@ def _topic(awaited: dict[str, Any]) -> str:
     return named or f"{awaited['role']} {TASK_OF} {awaited['subtopology_id']}"
 
 
-def _held(owner: str | None, members: dict[str, Row]) -> str:
+def _held(owner: str | None, members: dict[str, Fields]) -> str:
     if owner is None:
         return "held by no member: free to be taken with its next heartbeat"
     return f"held by {_who(members[owner]) if owner in members else printable(owner)}"
@@ -227,52 +228,63 @@ def _epoch(group: GroupHistory, incarnation: Incarnation, epoch: int, kind: str)
     if not epochs:
         return
     yield Text("\nEpoch:")
-    cells = [
-        (
-            row.group_epoch,
-            time_text(row.bumped_ms),
-            _epoch_total(group, row),
-            span_text(row.assign_lag_ms),
-            row.members,
-            row.partitions_moved,
-            row.status if row.superseded_by is None else f"{row.status} by {row.superseded_by}",
-            cause_text(row.cause, kind),
-        )
-        for row in epochs
-    ]
-    titles = ("epoch", "bumped at", "total", "assigned in", "members", "moved", "status", "cause")
-    yield from fitted_table(*titles, rows=cells, right=("assigned in", "total", "members", "moved"))
+    yield from table(_EPOCH, [row._asdict() | {"kind": kind} for row in epochs], kind)
     rows = group.rows("epoch_members", incarnation, epoch=epoch)
     if not rows:
         yield Text(f"\nNo assignment was written for epoch {epoch} alone")
         return
     cut = f", the {_MEMBERS_SHOWN} slowest" if len(rows) > _MEMBERS_SHOWN else ""
     yield Text(f"\nMembers at assignment epoch {epoch}{cut}:")
-    lags = [
-        (
-            row.member_id,
-            client_text(row.client_id, row.client_host),
-            CLOCK_WENT_BACK
-            if row.clock_skew and row.status != OPEN and row.lag_ms is not None
-            else _until_now(row.lag_ms, row.status),
-            _until_now(row.revoke_ms, row.status),
-            _until_now(row.wait_ms, row.status),
-            row.status,
-            ids_text(row.blocked_by),
-        )
-        for row in rows[:_MEMBERS_SHOWN]
-    ]
-    named = ("member", "client", "total", "revoking", "waiting", "status", "blocked by")
-    yield from fitted_table(*named, rows=lags, right=("total", "revoking", "waiting"))
+    yield from table(_LAGS, [row._asdict() for row in rows[:_MEMBERS_SHOWN]], kind)
 
 
-def _epoch_total(group: GroupHistory, row: Row) -> str:
-    """Return how long an epoch took, or has taken; if a clock went back within one that ended, that is unknown."""
-    if row.status == OPEN:
-        return span_text(group.ago(row.bumped_ms), is_minimum=True)
-    return CLOCK_WENT_BACK if row.clock_skew and row.rebalance_lag_ms is not None else span_text(row.rebalance_lag_ms)
+def _span(name: str, *, is_total: bool = False) -> Callable[[Fields], str]:
+    """Return a time of an epoch or a member, which grows while it is open; a total is unknown if a clock went back."""
+
+    def text(row: Fields) -> str:
+        if is_total and row["clock_skew"] and row["status"] != OPEN and row[name] is not None:
+            return CLOCK_WENT_BACK
+        return span_text(row[name], is_minimum=row["status"] == OPEN and bool(row[name]))
+
+    return text
 
 
-def _until_now(span_ms: int | None, status: str) -> str:
-    """Return a time of a member, which still grows if the member is not there yet."""
-    return span_text(span_ms, is_minimum=status == OPEN and bool(span_ms))
+_EPOCH: Final = (
+    Column("epoch", lambda row: str(row["group_epoch"])),
+    Column("bumped at", "bumped_ms", TIME),
+    Column("total", _span("total_ms", is_total=True), SPAN),
+    Column("assigned in", "assign_lag_ms", SPAN),
+    Column("members", "members", NUMBER),
+    Column("moved", "partitions_moved", NUMBER),
+    Column("status", lambda row: " by ".join(str(row[name]) for name in ("status", "superseded_by") if row[name])),
+    Column("cause", lambda row: cause_text(row["cause"], row["kind"])),
+)
+_LAGS: Final = (
+    Column("member", "member_id"),
+    Column("client", lambda row: client_text(row["client_id"], row["client_host"])),
+    Column("total", _span("lag_ms", is_total=True), SPAN),
+    Column("revoking", _span("revoke_ms"), SPAN),
+    Column("waiting", _span("wait_ms"), SPAN),
+    Column("status", "status"),
+    Column("blocked by", lambda row: ids_text(row["blocked_by"])),
+)
+
+
+def _regexes(group: GroupHistory, incarnation: Incarnation) -> Iterator[Text]:
+    """Yield which topics each regular expression of a present member matches, as the log shows it."""
+    rows = group.rows("regexes_now", incarnation)
+    for row in rows[:_REGEXES_SHOWN]:
+        members = count_text(row.members, "member")
+        yield Text(f"\nExpression {printable(row.regex)} of {members}: {_resolved(row)}")
+    if len(rows) > _REGEXES_SHOWN:
+        yield Text("\nand other expressions: see regex_resolution and membership")
+
+
+def _resolved(row: Row) -> str:
+    if row.topics is None:
+        return "the broker has not resolved it, or the log does not show it"
+    at = f", resolved at {time_text(row.resolved_ms)}" if row.resolved_ms is not None else ""
+    if not row.topics:
+        return f"it matches no topic that the client may see{at}"
+    named = names_text([printable(each) for each in row.topics if each is not None], _TOPICS_SHOWN)
+    return f"{named} ({count_text(len(row.topics), 'topic')}){at}"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.queries.changed_limits import changed_limits
 from kip848_records.report.sql import query
+from kip848_records.report.told import filled
 from kip848_records.tables.errors import NoGroupError, TablesError
 from kip848_records.tables.location import groups_command, place_text
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kip848_records.queries.tables import Parameter, Row, Tables
-    from kip848_records.report.page.sections import Section
+    from kip848_records.report.told import Section
 
 
 _CHOSEN: Final = "SELECT DISTINCT partition, group_id FROM group_state_timeline WHERE group_id = :group"
@@ -65,12 +65,10 @@ class GroupHistory:
         self.has_commits = any(run.offset_commits for run in tables.runs() if run.cluster == self.cluster)
         self.limits = capture_limits(tables, self.cluster)
         self.changed_limits = changed_limits(tables, self.cluster)
-        self._captured_ms = {row.partition: row.captured_ms for row in tables.rows(query("captures"), self.cluster)}
 
-    @cached_property
-    def troubles(self) -> Sequence[Row]:
-        """The rows of ``diagnosis_of_group.sql``: what is wrong with the group over time, or was."""
-        return self.rows("diagnosis_of_group")
+    def with_rows(self, sections: Sequence[Section]) -> list[Section]:
+        """Return those of the sections that may have rows: all but those whose tables have none in the cluster."""
+        return filled(self._tables, self.cluster, sections)
 
     def rows(self, name: str, incarnation: Incarnation | None = None, **parameters: Parameter) -> list[Row]:
         """Return the answer to a question about the group, or about one of its incarnations, as `Tables.rows` does.
@@ -80,11 +78,18 @@ class GroupHistory:
         selection = {} if incarnation is None else incarnation._asdict()
         return self._tables.rows(query(name), self.cluster, group=self.group_id, **selection, **parameters)
 
-    def section(self, section: Section) -> list[dict[str, Any]]:
-        """Return the rows of a section of the page about this group, in all partitions that had it."""
-        rows: list[dict[str, Any]] = self._tables.arrow(
-            section.query_of(_CHOSEN), self.cluster, group=self.group_id
-        ).to_pylist()
+    def section(
+        self, section: Section, incarnation: Incarnation | None = None, where: str = "", **parameters: Parameter
+    ) -> list[dict[str, Any]]:
+        """Return the rows of a section about this group, in all partitions that had it, or about an incarnation.
+
+        `where`: a condition in SQL instead of that of the section, with `parameters`.
+        """
+        selection = {} if incarnation is None else incarnation._asdict()
+        own = " AND ".join([where or section.where, *(f"{name} = :{name}" for name in selection)])
+        text = section.query_of(own, chosen=_CHOSEN)
+        answer = self._tables.arrow(text, self.cluster, group=self.group_id, **selection, **parameters)
+        rows: list[dict[str, Any]] = answer.to_pylist()
         return rows
 
     def incarnation_with(self, epoch: int) -> Incarnation:
@@ -98,16 +103,3 @@ class GroupHistory:
                 f"the log has no epoch {epoch} of group {self.group_id!r}", "omit --epoch to see all epochs"
             )
         return incarnations[-1]
-
-    def captured_ms(self, partition: int) -> int | None:
-        """Return up to when a partition of the log is known, in ms since 1970; None if no record has a time."""
-        return self._captured_ms.get(partition)
-
-    def ago(self, millis: int | None, partition: int | None = None) -> int | None:
-        """Return how long before the capture a time was, in ms; None if one of them is unknown.
-
-        `millis`: the time, in ms since 1970. `partition`: the one of the log in which it is; by default that of the
-        last incarnation.
-        """
-        captured_ms = self.captured_ms(self.incarnations[-1].partition if partition is None else partition)
-        return None if millis is None or captured_ms is None else captured_ms - millis

@@ -1,6 +1,8 @@
-"""Sections that tell of one group: their columns, words and notes, once for `explain` and once for the page.
+"""A section that tells of one group: its rows, columns, words and note, once for `explain` and for the page.
 
-The rows are those of `page/sql/sections/`, for the groups in `chosen`: of `explain` that is one group.
+The rows are those of a file in `page/sql/sections/`, for the groups in `chosen`: `explain` chooses one group. They have
+``partition`` and ``group_id``, and in Python also ``kind``, the kind of the group, and ``clients``, the names of its
+members by their ids.
 """
 
 from __future__ import annotations
@@ -9,18 +11,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.text import Text
 
+from kip848_records.kinds import KINDS
 from kip848_records.machine.paths import with_page_paths
-from kip848_records.report.page.sections import SECTIONS
+from kip848_records.queries.texts import completed, read, rendered
 from kip848_records.report.terminal import fitted_table
 from kip848_records.text import span_text
 from kip848_records.times import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from kip848_records.report.group_history import GroupHistory
+    from kip848_records.queries.tables import Tables
 
-    Fields = Mapping[str, Any]
+    Fields = dict[str, Any]
 
 TEXT: Final = ""
 NUMBER: Final = "number"
@@ -30,80 +33,151 @@ AT_LEAST: Final = "at least"
 AT_MOST: Final = "at most"
 """The kinds of columns: their values are texts, numbers, times in ms since 1970, or time spans in ms."""
 
-_RIGHT: Final = (NUMBER, SPAN, AT_LEAST, AT_MOST)
+CLASSES: Final = {TEXT: "", TIME: "time"}
+RIGHT: Final = (NUMBER, SPAN, AT_LEAST, AT_MOST)
+_KEY: Final = str.maketrans(" ", "_", "{}")
+_OF_ALL: Final = frozenset({"partition", "group_id", "nth", "total", "kind", "clients"})
+_SQL: Final = "report/page/sql"
 
 
 class Column(NamedTuple):
-    """A column. `title`: a noun, in lower case; `value`: of a row, of the column's kind; None: an empty cell.
+    """A column, which is there only if a cell is filled.
 
-    `style`: the class of its cells on the page, such as ``minor``. `is_optional`: it is there only if a cell is filled.
+    `title`: a noun, in lower case, with words of the kind of group such as ``{units}``. `value`: the name of a field,
+    or a function of the row; a text may stand for a value of any kind, None for an empty cell. `style`: the class of
+    its cells on the page, such as ``minor``; those that are ``lesser`` are not in the terminal.
     """
 
     title: str
-    value: Callable[[Fields], Any]
+    value: str | Callable[[Fields], Any]
     kind: str = TEXT
     style: str = ""
-    is_optional: bool = False
+
+    @property
+    def key(self) -> str:
+        """The name of its values in the rows of the page."""
+        return self.value if isinstance(self.value, str) else f"{self.title.translate(_KEY)}_text"
+
+    def of(self, row: Fields) -> Any:  # noqa: ANN401 - of the column's kind
+        """Return the value in a row."""
+        return row[self.value] if isinstance(self.value, str) else self.value(row)
 
     def text(self, row: Fields) -> str:
         """Return a cell as text, with the time zone of a time."""
-        value = self.value(row)
-        if value is None or isinstance(value, str):
-            return value or ""
-        if self.kind == TIME:
-            return time_text(value)
-        if self.kind == AT_MOST:
-            return f"≤ {span_text(value)}" if value >= 0 else span_text(value)
-        return span_text(value, is_minimum=self.kind == AT_LEAST) if self.kind in _RIGHT[1:] else f"{value:,}"
+        return cell_text(self.of(row), self.kind)
+
+    def for_page(self, kind: str) -> dict[str, str]:
+        """Return what the page knows of the column, in a group of a kind."""
+        return {
+            "title": _titled(self.title, kind) + (" (UTC)" if self.kind == TIME else ""),
+            "key": self.key,
+            "of": self.kind,
+            "kind": " ".join(filter(None, (CLASSES.get(self.kind, "number"), self.style))),
+        }
 
 
-class Told(NamedTuple):
-    """A section: `name` is that of its rows. `cut`: which rows are shown if there are more; `note`: stands below it.
+def cell_text(value: Any, kind: str) -> str:  # noqa: ANN401 - of the kind
+    """Return a value of a kind of columns as text."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if kind == TIME:
+        return time_text(value)
+    if kind == AT_MOST:
+        return f"≤ {span_text(value)}" if value >= 0 else span_text(value)
+    return span_text(value, is_minimum=kind == AT_LEAST) if kind in {SPAN, AT_LEAST} else f"{value:,}"
 
-    `page`: that of the documentation, which only the terminal names: the page may be on another machine.
+
+class Section(NamedTuple):
+    """A section of a group's history.
+
+    `limit`: how many rows of a group the page has, the first by `order`; `shown`: how many of them the terminal has, 0
+    if the section is on the page only. `table`: that of a kind of groups that it is about; if it has no rows, the
+    section is not read. Without it, groups of all kinds have the section. `source`: the file of its rows, if that has
+    another name; `where`: which of them.
+
+    `title`: with words of the kind, as those of `columns`. Without columns it is no table; `kept`: the fields that
+    the page's scripts draw besides the columns, by default all. `is_past`: the terminal has the rows of all
+    incarnations, not only those of the last one. `is_folded`: it is closed on the page at first. `note`: stands below
+    it. `page`: that of the documentation, which only the terminal names: the page may be on another machine.
     """
 
     name: str
+    order: str
     title: str
-    cut: str
-    columns: Sequence[Column]
+    columns: Sequence[Column] = ()
+    limit: int = 500
+    shown: int = 20
+    table: str = ""
+    source: str = ""
+    where: str = "true"
+    kept: str = ""
+    is_past: bool = False
+    is_folded: bool = False
     note: str = ""
     page: str = ""
 
-    def for_page(self) -> dict[str, Any]:
-        """Return what the page knows of the section: titles, kinds and styles of its columns, and the note."""
-        columns = [_of_page(column) for column in self.columns]
-        return {"title": self.title, "note": self.note, "columns": columns}
+    @property
+    def query(self) -> str:
+        """SQL for the rows of chosen groups, with ``nth`` and ``total``; its parameters are those of `chosen`."""
+        return self.query_of(**relations())
 
-    def cells(self, row: Fields) -> list[str]:
-        """Return the cells of a row as the page shows them: the titles of times name their zone."""
-        return [
-            text.removesuffix(" UTC") if column.kind == TIME else text
-            for column, text in ((column, column.text(row)) for column in self.columns)
-        ]
+    def query_of(self, where: str = "", **shared: str) -> str:
+        """Return the same for the groups of a relation ``chosen``, its SQL; `where`: instead of its own condition."""
+        text = rendered(f"{_SQL}/section.sql", order=self.order, limit=self.limit, where=where or self.where)
+        return completed(text, rows_=read(f"{_SQL}/sections/{self.source or self.name}.sql"), **shared)
 
-    def terminal(self, group: GroupHistory) -> Iterator[Text]:
-        """Yield the section of a group as text, by its times; nothing without a row."""
-        section = next(each for each in SECTIONS if each.name == self.name)
-        rows = sorted(group.section(section), key=lambda row: row["at_offset"] or 0)
+    def words(self, kind: str) -> str:
+        """Return what its rows are called, in groups of a kind."""
+        return self.title.format_map(KINDS[kind].words).split(",")[0]
+
+    def for_page(self, kind: str) -> dict[str, Any]:
+        """Return what the page knows of the section in groups of a kind."""
+        columns = [column.for_page(kind) for column in self.columns]
+        shown = {"name": self.name, "isFolded": self.is_folded, "note": self.note}
+        return shown | {"title": _titled(self.title, kind), "columns": columns}
+
+    def row_for_page(self, row: Fields) -> dict[str, Any]:
+        """Return the part of a row that the page has."""
+        kept = self.kept.split() if self.kept or self.columns else row.keys() - _OF_ALL
+        return {name: row[name] for name in kept} | {column.key: column.of(row) for column in self.columns}
+
+    def terminal(self, rows: Sequence[Fields], kind: str, title: str = "") -> Iterator[Text]:
+        """Yield the section as text, `title` in place of its own; nothing without a row."""
         if not rows:
             return
-        total = sum({row["partition"]: row["total"] for row in rows}.values())
-        cut = f", the {len(rows)} of {total:,} {self.cut}" if total > len(rows) else ""
-        yield Text(f"\n{self.title}{cut}:")
-        cells = [[column.text(row) for column in self.columns] for row in rows]
-        shown = [n for n, each in enumerate(self.columns) if not each.is_optional or any(row[n] for row in cells)]
-        titles = [self.columns[n].title for n in shown]
-        right = [self.columns[n].title for n in shown if self.columns[n].kind in _RIGHT]
-        yield from fitted_table(*titles, rows=[tuple(row[n] for n in shown) for row in cells], right=right)
+        total, shown = sum({row["partition"]: row["total"] for row in rows}.values()), rows[: self.shown]
+        cut = f", {len(shown):,} of {total:,}" if total > len(shown) else ""
+        yield Text(f"\n{title or _titled(self.title, kind)}{cut}:")
+        yield from table(self.columns, shown, kind)
         if self.note:
             yield Text(f"\n{self.note}. See {with_page_paths(self.page)}")
 
 
-def _of_page(column: Column) -> dict[str, Any]:
-    kind = {TIME: "time", TEXT: ""}.get(column.kind, "number")
-    return {
-        "title": column.title[0].upper() + column.title[1:] + (" (UTC)" if column.kind == TIME else ""),
-        "kind": " ".join(filter(None, (kind, column.style))),
-        "isOptional": column.is_optional,
-    }
+def table(columns: Sequence[Column], rows: Sequence[Fields], kind: str) -> Iterator[Text]:
+    """Yield a table for the terminal, of the columns that are filled."""
+    cells = {each: [each.text(row) for row in rows] for each in columns if "lesser" not in each.style}
+    filled = {each: texts for each, texts in cells.items() if any(texts)}
+    titles = [each.title.format_map(KINDS[kind].words) for each in filled]
+    right = [title for title, each in zip(titles, filled, strict=True) if each.kind in RIGHT]
+    yield from fitted_table(*titles, rows=zip(*filled.values(), strict=True), right=right)
+
+
+def _titled(title: str, kind: str) -> str:
+    said = title.format_map(KINDS[kind].words)
+    return said[0].upper() + said[1:]
+
+
+def filled(tables: Tables, cluster: str, sections: Sequence[Section]) -> list[Section]:
+    """Return those of the sections that may have rows: all but those whose tables have none in the cluster."""
+    found = {row.name for row in tables.rows(sections_with_rows(sections), cluster)}
+    return [each for each in sections if not each.table or each.name in found]
+
+
+def sections_with_rows(sections: Sequence[Section]) -> str:
+    """Return SQL for the names of the sections whose `table` has rows."""
+    return rendered(f"{_SQL}/sections_with_rows.sql", sections=[each for each in sections if each.table])
+
+
+def relations() -> dict[str, str]:
+    """Return the relations that the texts of the page share, by their names."""
+    return {name: read(f"{_SQL}/{name}.sql") for name in ("ranked", "chosen")}

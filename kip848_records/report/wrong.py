@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
+from kip848_records.report.group_sections import client_of
 from kip848_records.report.terminal import wrapped
-from kip848_records.text import client_text, count_text, names_text, printable
+from kip848_records.text import count_text, names_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kip848_records.queries.tables import Row
     from kip848_records.report.group_history import GroupHistory, Incarnation
 
 _NAMED: Final = 5
@@ -36,12 +36,12 @@ def also_wrong(group: GroupHistory) -> Iterator[Text]:
         yield from (Text(f"  {line}") for line in lines)
 
 
-def mixed(members: Sequence[Row]) -> Iterator[Text]:
+def mixed(members: Sequence[dict[str, Any]]) -> Iterator[Text]:
     """Yield which members of a consumer group still use the classic protocol; nothing if all use one protocol."""
-    classic = [row for row in members if row.is_classic]
+    classic = [row for row in members if row["is_classic"]]
     if not classic or len(classic) == len(members):
         return
-    names = [client_text(row.client_id, row.client_host, row.instance_id) or row.member_id for row in classic]
+    names = [client_of(row) or row["member_id"] for row in classic]
     named = names_text([*map(printable, names)], _NAMED)
     still = f"{len(classic):,} of {count_text(len(members), 'member')}"
     yield Text("")

@@ -20,9 +20,10 @@ from kip848_records.queries import texts
 from kip848_records.queries.answers import ANSWERS
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.questions import questions
+from kip848_records.report.group_sections import SECTIONS
 from kip848_records.report.metrics import _LAST_RUN
-from kip848_records.report.page.sections import SECTIONS, relations, sections_with_rows
 from kip848_records.report.sql import query
+from kip848_records.report.told import relations, sections_with_rows
 from tests import commits_of_a_broker, made_tables
 from tests.audits import CLUSTERS
 from tests.equal_rows import Rows
@@ -68,7 +69,7 @@ OTHERS = {
     "counts": counts_text("partition = 2 AND ended_offset >= 10 AND ended_at > CAST(:as_of AS timestamp)"),
     "diagnosis as of": texts.query("queries/diagnosis_as_of"),
     "made anew": made_anew_text({0: 100, 1: 0, 2: 100}),
-    "sections with rows": sections_with_rows(),
+    "sections with rows": sections_with_rows(SECTIONS),
     "cut": _CUT,
     "open": texts.completed(_OPEN),
     "last run": _LAST_RUN,
@@ -110,24 +111,14 @@ VALUES = {
 """The values of parameters; `partition` is that of the group."""
 COMMITS, MADE = "commits", "made"
 GROUPS_OF = {
-    "coop": ("classic_members_now", "generations", "upgrade_now"),
-    "connect-cluster": ("units_without_worker", "workers_gone", "workers_now"),
-    "share1": ("owned_now",),
+    "coop": ("classic_members", "upgrade_now"),
     "ns-late": ("topology_now",),
     "mig": ("before_and_after", "migrations"),
-    "churn": ("diagnosis_of_group",),
     "regex": ("regexes_now",),
-    "g-again": ("handovers_of_group", "jumps_of_group"),
     "g-hang": ("transactions_of_group",),
     "g-reset": ("set_while_empty_of_group",),
-    "not subscribed": ("not_subscribed_of_group", "not_cleaned_of_group"),
-    MADE: (
-        "malformed_members",
-        "partitions_without_owner",
-        "share_partitions_free",
-        "share_partitions_now",
-        "tasks_without_owner",
-    ),
+    "not subscribed": ("not_cleaned_of_group",),
+    MADE: ("malformed_members",),
     "one_owner: claimed twice": ("anomalies_of_group",),
     "loadable_records: damaged": ("quarantine_of_group",),
     "loadable_records: current assignment left": ("refused_records",),

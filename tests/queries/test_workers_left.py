@@ -8,9 +8,9 @@ import pytest
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.questions import questions
 from kip848_records.queries.texts import completed
-from kip848_records.report.comings import comings_and_goings
+from kip848_records.report.comings import with_changes
 from kip848_records.report.group_history import GroupHistory
-from kip848_records.report.sql import query
+from kip848_records.report.group_sections import REBALANCES
 from kip848_records.simulate import Simulation, simulate
 from tests import made_tables
 from tests.audits import audit_rows
@@ -67,9 +67,9 @@ def test_each_worker_is_in_the_rebalance_that_had_begun(made):
 def test_explain_says_with_how_much_each_worker_left(made):
     group = GroupHistory(made, "g", "c")
     incarnation = group.incarnations[-1]
-    rows = made.rows(query("rebalances"), "c", group="g", partition=0, incarnation=0)
+    rows = group.section(REBALANCES, incarnation)
     first, behind = "http://a/ with 1 connector or task", "http://b/ with 3 connectors and tasks and 1 more"
-    assert comings_and_goings(group, incarnation, rows) == {
+    assert {row["first_epoch"]: row["changes"] for row in with_changes(group, incarnation, rows)} == {
         4: "left or expired: connect-1 with 1 connector or task",
         2: f"left or expired: {first}, {behind}",
         1: "joined: http://a/, http://b/ and 2 more",

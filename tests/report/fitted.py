@@ -16,3 +16,9 @@ def entries(text, title):
         else:
             found.append(flat(line))
     return found
+
+
+def lines_of(group, section, incarnation=None, kind="consumer"):
+    """The lines of a section of a group in the terminal."""
+    rows = [row | {"kind": kind, "clients": {}} for row in group.section(section, incarnation)]
+    return [line for part in section.terminal(rows, kind) for line in part.plain.split("\n")]

@@ -48,6 +48,7 @@ def tables(tmp_path):
             },
             group | {"group_epoch": 4, "member_id": "m", "status": "open", "behind_since": later},
         ],
+        "membership": [group | {"member_id": "m", "joined_offset": 1}],
         "member_state_timeline": [group | {"member_id": "m", "state": "behind", "duration_ms": -5}],
         "group_state_timeline": [group | {"state": "Reconciling"}],
         "group_state": [group | {"state": "Reconciling", "since": later, "members": 1, "converged_members": 0}],

@@ -6,11 +6,13 @@ import pytest
 
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.texts import completed, read
-from kip848_records.report.consumption import _STATES, committed_by_members, jumps
+from kip848_records.report.consumption import _STATES
 from kip848_records.report.explain import explain
 from kip848_records.report.group_history import GroupHistory
+from kip848_records.report.group_sections import CONSUMPTION, JUMPS
 from tests import made_tables
 from tests.commits_of_a_broker import SILENCE, audited
+from tests.report.fitted import entries, lines_of
 from tests.report.test_widths import too_wide
 
 KEY = {"group_id": "g", "group_type": "consumer", "topic": "t"}
@@ -48,14 +50,11 @@ def test_a_young_stay_has_no_pace(tables):
     assert [(row.repeat_at_most, row.ended_uncommitted) for row in rows] == [(None, False)] * 2
 
 
-def test_who_stands_still_longest_comes_first_and_what_is_alike_is_one_line(tables):
-    said = explained(tables, "g-pause").partition("\nCommitted offsets of what members own")[2].split("\n")
-    assert said[0] == ", the worst first:"
-    assert said[1] == "  wM5oRY3aQ8GxGv/LsE8JSQ (g-pause-0 @ 127.0.0.1): 3 partitions"
-    assert said[2:5] == [
-        "    t-orders 3: committed 260, for 1 min 50 s; g-manual has read 556 offsets",
-        "      more",
-        "    t-orders 4-5: committed 819 to 827, for 710 ms; goes on",
+def test_who_stands_still_longest_comes_first_and_what_is_alike_is_one_row(tables):
+    assert entries(explained(tables, "g-pause"), "Committed offsets of what members own, the worst first:") == [
+        "t-orders 3 260 1 min 50 s g-manual has read 556 offsets more member: g-pause-0 @ 127.0.0.1",
+        "t-orders 0-2 787 to 817 1.4 s goes on member: g-pause-1 @ 127.0.0.1",
+        "t-orders 4-5 819 to 827 710 ms goes on member: g-pause-0 @ 127.0.0.1",
     ]
 
 
@@ -63,15 +62,15 @@ def test_who_stands_still_longest_comes_first_and_what_is_alike_is_one_line(tabl
 @pytest.mark.parametrize(
     ("group", "said"),
     [
-        ("g-pause", "t-orders 3: committed 260, for 1 min 50 s; suspected: g-manual has read 556 offsets more"),
-        ("g-hang", "; blocked: the transaction of producer 2 is open"),
-        ("g-skew", "; stopped, or no messages: the end offset tells (--end-offsets)"),
-        ("g-burst", "; no messages, or not consumed: the end offset tells (--end-offsets)"),
+        ("g-pause", "t-orders 3 260 1 min 50 s progress: suspected: g-manual has read 556 offsets more"),
+        ("g-hang", ": blocked: the transaction of producer 2 is open"),
+        ("g-skew", ": stopped, or no messages: the end offset tells (--end-offsets)"),
+        ("g-burst", ": no messages, or not consumed: the end offset tells (--end-offsets)"),
         (
             "g-dead",
-            "t-orders 0-2: committed 334 to 341, for 1 min 34 s; suspected: g-manual has read up to 495",
+            "t-orders 0-2 334 to 341 1 min 34 s progress: suspected: g-manual has read up to 495",
         ),
-        ("g-none", "; the group commits nothing"),
+        ("g-none", "the group commits nothing"),
     ],
 )
 def test_what_the_commits_show_of_a_partition(silent, group, said):
@@ -83,28 +82,27 @@ def test_what_a_new_owner_read_again(tables):
     """It was killed: two partitions went to the other member at once."""
     said = explained(tables, "g-crash").partition("\nHandovers after which the new owner read again")[2]
     assert (
-        "2026-11-27 11:50:18 UTC, t-pay 0-1 from UHKBn05/SFCGWrwEkUhzxg to oreEjXl1TI+6Mb480BZWzw "
-        "(g-crash-1 @ 127.0.0.1): at most 71 offsets again after a commit that was 10.1 s old; the owner before ended "
-        "without a commit"
+        "2026-11-27 11:50:18 UTC t-pay 0-1 ≤ 71 10.1 s owner before: ended without a commit; from: "
+        "g-crash-0 @ 127.0.0.1; to: g-crash-1 @ 127.0.0.1"
     ) in " ".join(said.split())
 
 
-JUMPS = {
+SAID = {
     "g-reset": (
-        "2026-11-27 11:50:07 UTC, t-pay 2: back from 198 to 150, while the group had no members: exactly 48 offsets "
-        "are read again"
+        "2026-11-27 11:50:07 UTC t-pay 2 what: back from 198 to 150, while the group had no members: exactly 48 "
+        "offsets are read again"
     ),
     "g-delete": (
-        "t-pay 0: 201 was lost, then came 490: it skipped at most 289 offsets (reset to latest), or reads at most 201 "
-        "again (earliest)"
+        "t-pay 0-1 what: 195-201 was lost, then came 489-490: it skipped at most 583 offsets in all (reset to latest), "
+        "or reads at most 396 again (earliest)"
     ),
-    "g-delgroup": "t-pay 0: 159 was lost, 28.7 s old: presumably the group was removed with it",
-    "g-again": "t-again 0: 236 was of a topic that was created anew, 1 is of the new one: nothing follows from it",
-    "g-grow": "t-grow 2-3 each: the first commit is 10: it skipped at most 10 offsets",
+    "g-delgroup": " was lost, up to 28.7 s old: presumably the group was removed with it",
+    "g-again": "218-236 was of a topic that was created anew, 1-6 is of the new one: nothing follows from it",
+    "g-grow": "t-grow 2-3 what: the first commit is 10: it skipped at most 20 offsets in all",
 }
 
 
-@pytest.mark.parametrize(("group", "said"), JUMPS.items())
+@pytest.mark.parametrize(("group", "said"), SAID.items())
 def test_jumps_claim_what_they_prove(tables, group, said):
     lines = explained(tables, group).partition("\nJumps of committed offsets, the latest first:")[2]
     assert said in " ".join(lines.split())
@@ -126,8 +124,8 @@ def test_without_commits_nothing_is_said_of_them(tables, tmp_path):
         assert "ommitted offsets" not in said
         # What the log shows without them: whether the members consume is not part of it.
         said = re.sub(r"\sWhether they consume was\snot\slooked\sat\s\(--offset-commits\)\.", "", said)
-        begin, end = kept.index("\nCommitted offsets of"), kept.find("\n\nUpgrade")
-        kept = kept[:begin].rstrip() + (kept[end:] if end >= 0 else "")
+        begin, end = kept.index("\nCommitted offsets of"), kept.index("\nRebalances, ")
+        kept = kept[:begin] + kept[end:]
         assert said == re.sub(r"\n\nFor information: (?:.+\n)*?.+ again\.", "", kept)
 
 
@@ -150,104 +148,80 @@ def made(tmp_path):
     return made
 
 
-def texts(parts):
-    return [line for part in parts for line in part.plain.split("\n")]
-
-
-def flat(parts):
-    return " ".join(" ".join(texts(parts)).split())
+def flat(lines):
+    return " ".join(" ".join(lines).split())
 
 
 def stay(partition, **row):
     return {"partition": partition, "member_id": "m", "acquired_at": CAPTURED - 60_000_000, "acquired_offset": 5} | row
 
 
+def committed(group):
+    return entries("\n".join(lines_of(group, CONSUMPTION, group.incarnations[-1])), CONSUMPTION.title[1:])
+
+
 def test_lists_are_cut_behind_those_that_stand_still_longest(made):
     rows = [
-        stay(
-            partition,
-            topic=f"t{partition}",
-            member_id=f"m{member:02}",
-            last_offset=7,
-            last_advance_at=1_000_000 * (100 * member + partition),
-        )
-        for member in range(1, 10)
-        for partition in range(7)
+        stay(each, topic=f"t{each}", member_id=f"m{each}", last_offset=7, last_advance_at=1_000_000 * each)
+        for each in range(1, 40)
     ]
-    rows += [stay(number, member_id=f"m{number}", last_offset=7, last_advance_at=CAPTURED) for number in (10, 11, 12)]
+    rows += [stay(number, member_id=f"n{number}", last_offset=7, last_advance_at=CAPTURED) for number in (10, 11, 12)]
     group = made(rows)
-    lines = texts(committed_by_members(group, group.incarnations[-1], {"m01": "first"}))
-    assert lines[2:4] == [
-        "  first: 7 partitions",
-        "    t0 0: committed 7, for 15 min; the group commits nothing",
-    ]
-    assert lines[8:10] == ["    and 2 more partitions", "  m02: 7 partitions"]
-    assert lines[-3:] == [
-        "  m10: 1 partition",
-        "    t 10: committed 7, for 0 s; too early to say",
-        "  and 2 more members",
-    ]
+    lines = lines_of(group, CONSUMPTION, group.incarnations[-1])
+    assert lines[1] == "Committed offsets of what members own, the worst first, 30 of 42:"
+    assert " ".join(lines[3].split()) == "t1 1 7 16 min 39 s the group commits nothing m1"
+    assert lines[-1].split()[0] == "t30"
 
 
 def test_what_is_wrong_is_not_cut_behind_what_is_idle(made):
     """Idle partitions may have stood still for longer."""
     idle = [stay(each, topic=f"idle{each}", last_offset=7, commits=1, last_advance_at=1) for each in range(9)]
     bad = stay(9, last_offset=9, advances=9, commits=9, last_advance_at=CAPTURED - 400_000_000)
-    group = made([*idle, bad | {"behind_since": 1, "ahead_by": 5, "ahead_group": "h"}])
-    lines = texts(committed_by_members(group, group.incarnations[-1], {}))
-    assert lines[2] == "  m: 10 partitions"
-    assert lines[3] == "    t 9: committed 9, for 6 min 40 s; suspected: h has read 5 offsets more"
-    assert lines[-1] == "    and 5 more partitions"
+    first, *others = committed(made([*idle, bad | {"behind_since": 1, "ahead_by": 5, "ahead_group": "h"}]))
+    assert first == "t 9 9 6 min 40 s progress: suspected: h has read 5 offsets more; member: m"
+    assert len(others) == 9
 
 
-def test_many_partitions_that_go_on_are_one_line(made):
+def test_many_partitions_that_go_on_are_one_row(made):
     group = made(
         [
             stay(each, last_offset=each, advances=9, commits=9, last_advance_at=CAPTURED - 1_000_000 * (1 + each % 2))
             for each in range(200)
         ]
     )
-    lines = texts(committed_by_members(group, group.incarnations[-1], {}))
-    assert lines[2:] == [
-        "  m: 200 partitions",
-        "    t 0-199: committed 0 to 199, the longest for 2 s; goes on",
-    ]
+    assert committed(group) == ["t 0-199 0 to 199 up to 2 s goes on m"]
 
 
 def test_every_state_has_a_sentence():
-    """`no_commit_yet` and `unnamed_topic` are said by the offset, `unknown` by nothing."""
+    """`no_commit_yet` is said by the offset, `unknown` by nothing."""
     states = set(re.findall(r"(?:THEN|ELSE) '(\w+)'", read("queries/relations/consumption_now.sql")))
     own = {"suspected", "messages_waiting", "member_stopped", "blocked_by_transaction", "no_commit_yet", "unknown"}
-    own.add("unnamed_topic")
     assert len(states) > len(own)
     assert states - own == _STATES.keys()
 
 
 COMMITTED = [
-    ({"start_offset": 3}, "committed 3, for ≥ 1 min; too early to say"),
-    ({"start_offset": 3, "last_offset": 3, "commits": 2, "unchanged": 2}, "committed 3, for ≥ 1 min; too early to say"),
+    ({"start_offset": 3}, "3 ≥ 1 min too early to say"),
+    ({"start_offset": 3, "last_offset": 3, "commits": 2, "unchanged": 2}, "3 ≥ 1 min too early to say"),
     (
         {"first_commit_at": CAPTURED - 5_000_000, "last_offset": 3, "commits": 1},
-        "committed 3, for 5 s; too early to say",
+        "3 5 s too early to say",
     ),
-    ({}, "nothing committed, for 1 min; too early to say"),
-    ({"history": "censored"}, "no commit in this log, for ≥ 1 min"),
-    ({"start_offset": 3, "removed": 1}, "committed 3 was removed, for ≥ 1 min; too early to say"),
+    ({}, "nothing 1 min too early to say"),
+    ({"history": "censored"}, "not in this log ≥ 1 min"),
+    ({"start_offset": 3, "removed": 1}, "3, removed ≥ 1 min too early to say"),
 ]
 
 
 @pytest.mark.parametrize(("row", "said"), COMMITTED)
 def test_how_far_a_partition_has_come(made, row, said):
-    group = made([stay(0, **row)])
-    assert texts(committed_by_members(group, group.incarnations[-1], {}))[-1] == f"    t 0: {said}"
+    assert committed(made([stay(0, **row)])) == [f"t 0 {said} m"]
 
 
 def test_an_offset_that_jumped_has_stood_still_since(made):
     row = stay(0, last_offset=3, last_commit_at=CAPTURED - 8_000_000, last_advance_at=CAPTURED - 9_000_000, removed=1)
     jump = {"member_id": "m", "jumped_at": CAPTURED - 4_000_000, "kind": "lost", "before_offset": 3}
-    group = made([row], [jump])
-    said = texts(committed_by_members(group, group.incarnations[-1], {}))[-1]
-    assert said == "    t 0: committed 3 was removed, for 4 s; too early to say"
+    assert committed(made([row], [jump])) == ["t 0 3, removed 4 s too early to say m"]
 
 
 CLAIMS = [
@@ -267,14 +241,15 @@ CLAIMS = [
 @pytest.mark.parametrize(("row", "claim"), CLAIMS)
 def test_what_an_offset_that_went_back_proves(made, row, claim):
     back = {"jumped_at": 5, "kind": "back", "before_offset": 8, "after_offset": 5, "amount": 3} | row
-    said = flat(jumps(made([stay(0, member_id="late", late_commits=1)], [back])))
-    assert f": {claim} What they prove" in said
+    said = flat(lines_of(made([stay(0, member_id="late", late_commits=1)], [back]), JUMPS))
+    assert f": {claim} Offsets are counted" in said
 
 
 def test_what_was_changed_again_proves_less(made):
     back = {"jumped_at": 5, "kind": "back", "context": "no_members", "before_offset": 8, "after_offset": 5, "amount": 3}
     ahead = back | {"jumped_at": 6, "kind": "ahead", "before_offset": 5, "after_offset": 8}
-    said = flat(jumps(made((), [back | {"recovered_at": 6}, ahead, ahead | {"jumped_at": 7, "amount": 1}])))
+    rows = [back | {"recovered_at": 6}, ahead, ahead | {"jumped_at": 7, "amount": 1}]
+    said = flat(lines_of(made((), rows), JUMPS))
     assert "at most 3 offsets are read again, since it was changed again" in said
     assert "its members skip at most 3 offsets" in said
     assert "its members skip exactly 1 offset " in said
@@ -289,13 +264,17 @@ def test_what_was_changed_again_proves_less(made):
 )
 def test_a_restart_below_the_lost_offset(made, context, claim):
     row = {"jumped_at": 5, "kind": "restart_after_loss", "before_offset": 8, "after_offset": 5, "amount": 3}
-    assert f"then came 5: {claim}" in flat(jumps(made((), [row | {"context": context}])))
+    assert f"then came 5: {claim}" in flat(lines_of(made((), [row | {"context": context}]), JUMPS))
 
 
 def test_jumps_are_cut(made):
     rows = [
         {"jumped_at": 1_000_000 * nth, "kind": "lost", "before_offset": nth, "cause": "deleted"} for nth in range(25)
     ]
-    lines = texts(jumps(made((), rows)))
-    assert lines[2] == "  1970-01-01 00:00:24 UTC, t 0: 24 was lost: presumably a tool removed it"
-    assert lines[-2:] == ["  and 5 more: see commit_jump", "  What they prove: docs/consumption.md"]
+    lines = lines_of(made((), rows), JUMPS)
+    assert lines[1] == "Jumps of committed offsets, the latest first, 20 of 25:"
+    assert " ".join(lines[3].split()) == "1970-01-01 00:00:24 UTC t 0 24 was lost: presumably a tool removed it"
+    assert (
+        lines[-1]
+        == "Offsets are counted, not messages; what was read but not committed does not show. See docs/consumption.md"
+    )

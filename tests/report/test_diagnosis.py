@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from kip848_records.queries.duck import DuckTables
-from kip848_records.report.diagnosis import diagnosis, subject_text
+from kip848_records.report.diagnosis import diagnosis, own_troubles, subject_text
 from kip848_records.report.group_history import GroupHistory
+from kip848_records.report.group_sections import DIAGNOSIS
 from kip848_records.tables.registry import TABLES
 from tests import made_tables
 
@@ -16,6 +17,7 @@ SINCE = "2026-01-01 17:00:00 UTC"
 NOBODY = dict.fromkeys(field.name for field in TABLES["diagnosis"].schema.field("subject").type)
 ROW = {
     "group_id": "g",
+    "partition": 0,
     "pattern": "restart_loop",
     "severity": "warning",
     "is_present": True,
@@ -39,7 +41,8 @@ def told(tmp_path):
             group_state_timeline=[{"group_id": "g", "state": "Stable", "from_at": CAPTURED}],
             diagnosis=[ROW | row for row in rows],
         )
-        parts = diagnosis(GroupHistory(DuckTables(str(tmp_path)), "g", "c"))
+        group = GroupHistory(DuckTables(str(tmp_path)), "g", "c")
+        parts = diagnosis(group, own_troubles(group.section(DIAGNOSIS)))
         return "\n".join(part.plain for part in parts)
 
     return run

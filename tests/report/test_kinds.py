@@ -9,12 +9,14 @@ from rich.console import Console
 
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.explain import explain
-from kip848_records.report.explain_kind import kind_of_group, kind_of_incarnation, one_generation
+from kip848_records.report.explain_kind import one_generation
 from kip848_records.report.group_history import GroupHistory
+from kip848_records.report.group_sections import FREE, GENERATIONS, TOPICS
 from kip848_records.report.page.contents import contents
 from kip848_records.report.summary import summary
 from tests import made_tables
-from tests.report.fitted import entries, flat
+from tests.report.fitted import entries, flat, lines_of
+from tests.report.page.made_contents import CAPTURED as PAGE_CAPTURED
 from tests.report.page.made_contents import write_groups
 
 CAPTURED = datetime(2026, 1, 2, tzinfo=UTC)
@@ -32,19 +34,19 @@ def tasks_text(out, lost):
         classic_generation=[],
     )
     group = GroupHistory(DuckTables(str(out)), "app", "made")
-    console = Console(width=200, highlight=False)
-    with console.capture() as captured:
-        kind = kind_of_incarnation(group, group.incarnations[-1])
-        for part in kind_of_group(group, group.incarnations[-1], kind):
-            console.print(part)
-    return captured.get()
+    return "\n".join(lines_of(group, FREE, group.incarnations[-1], "streams"))
 
 
 def test_the_tasks_that_have_had_no_owner_for_longest_are_not_cut(tmp_path):
     lost = STREAMS | {"status": "open", "from_member": "b"}
-    tasks = [lost | {"task": n, "released_at": CAPTURED - timedelta(seconds=2)} for n in range(150)]
-    tasks.append(lost | {"subtopology_id": "z", "task": 999, "released_at": CAPTURED - timedelta(seconds=97)})
-    rows = entries(tasks_text(tmp_path, tasks), "Active tasks without an owner, the first 100 of 151:")
+    tasks = [
+        lost | {"task": 0, "released_at": CAPTURED - timedelta(seconds=2), "subtopology_id": f"{n}"} for n in range(149)
+    ]
+    tasks.append(
+        lost
+        | {"subtopology_id": "z", "task": 999, "released_at": CAPTURED - timedelta(seconds=97), "unowned_ms": 97_000}
+    )
+    rows = entries(tasks_text(tmp_path, tasks), "Tasks without an owner, 100 of 150:")
     assert len(rows) == 100
     assert rows[0].startswith("z: 999 ≥ 1 min 37 s ")
 
@@ -52,8 +54,8 @@ def test_the_tasks_that_have_had_no_owner_for_longest_are_not_cut(tmp_path):
 def test_tasks_without_an_owner_are_named(tmp_path):
     lost = {"group_id": "app", "group_type": "streams", "subtopology_id": "s", "task": 7, "status": "open"}
     released = CAPTURED - timedelta(minutes=5)
-    text = tasks_text(tmp_path, [lost | {"from_member": "b", "released_at": released}])
-    assert entries(text, "Active tasks without an owner:") == ["s: 7 ≥ 5 min 2026-01-01 23:55:00 UTC b"]
+    text = tasks_text(tmp_path, [lost | {"from_member": "b", "released_at": released, "unowned_ms": 300_000}])
+    assert entries(text, "Tasks without an owner:") == ["s: 7 ≥ 5 min 2026-01-01 23:55:00 UTC b"]
 
 
 def write_shared(out, members=("a", "b")):
@@ -91,24 +93,25 @@ def test_shared_partitions_that_no_member_has_are_named(tmp_path):
     known = {"partition_history": [{"partition": 0, "is_base": True}], "classic_generation": []}
     made_tables.write(tmp_path, "made", audit_runs=[{"run": 1, "captured_at": CAPTURED}], **known)
     group = GroupHistory(DuckTables(str(tmp_path)), "g", "made")
-    parts = [str(part) for part in kind_of_group(group, group.incarnations[-1], "share")]
-    assert [part for part in parts if "No member" in part] == ["\nNo member has orders 0, 2, for ≥ 2 min"]
+    orders, unread = entries("\n".join(lines_of(group, TOPICS)), "Partitions by state:")
+    assert orders.endswith("without a member: 0, 2; without for: ≥ 2 min")
+    assert unread.endswith("without a member: no member subscribes")
 
 
 def test_the_page_names_shared_partitions_that_no_member_has(tmp_path):
     write_groups(tmp_path, {}, cluster="made")
     write_shared(tmp_path)
     orders, unread = contents(DuckTables(str(tmp_path))).histories["made", 0, "g"]["topics"]
-    free_since_ms = int((CAPTURED - timedelta(minutes=2)).timestamp() * 1000)
-    assert (orders["free"], orders["free_since_ms"], orders["is_subscribed"]) == ("0, 2", free_since_ms, True)
-    assert (unread["free"], unread["free_since_ms"], unread["is_subscribed"]) == ("", None, False)
+    free_ms = (PAGE_CAPTURED - CAPTURED + timedelta(minutes=2)) // timedelta(milliseconds=1)
+    assert (orders["without_a_member_text"], orders["free_ms"]) == ("0, 2", free_ms)
+    assert (unread["without_a_member_text"], unread["free_ms"]) == ("no member subscribes", None)
 
 
 def test_no_member_is_missed_in_an_empty_share_group(tmp_path):
     write_shared(tmp_path, members=())
     made_tables.write(tmp_path, "made", audit_runs=[{"run": 1, "captured_at": CAPTURED}], classic_generation=[])
     group = GroupHistory(DuckTables(str(tmp_path)), "g", "made")
-    assert group.rows("share_partitions_free", group.incarnations[-1]) == []
+    assert not any("without for" in line for line in lines_of(group, TOPICS))
 
 
 def test_only_the_present_generation_of_a_group_is_ongoing(tmp_path):
@@ -128,10 +131,12 @@ def test_only_the_present_generation_of_a_group_is_ongoing(tmp_path):
         classic_member=[],
     )
     group = GroupHistory(DuckTables(str(tmp_path)), "g", "made")
-    rows = group.rows("generations", group.incarnations[-1], epoch=None)
-    assert [(row.generation, row.is_present) for row in rows] == [(3, True), (2, False), (1, False)]
-    ends = [flat("\n".join(map(str, one_generation(group, group.incarnations[-1], n)))) for n in (1, 2, 3)]
-    assert [re.search(r"ended by: (.*)$", each)[1] for each in ends] == ["next generation", "not seen", "ongoing"]
+    rows = group.section(GENERATIONS, group.incarnations[-1])
+    assert [(row["generation"], row["is_ongoing"]) for row in rows] == [(3, True), (2, False), (1, False)]
+    common = {"kind": "classic", "clients": {}}
+    ends = [flat("\n".join(map(str, one_generation(group, group.incarnations[-1], n, common)))) for n in (1, 2, 3)]
+    assert [each.rpartition("ended by ")[2] for each in ends[1:]] == ["2 0 not seen", "3 0 ongoing"]
+    assert "ended by" not in ends[0]
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,12 @@ from kip848_records.queries.needs import lacking
 from kip848_records.queries.questions import questions
 from kip848_records.queries.texts import completed, read
 from kip848_records.replay.blocker.advice import PATTERNS, no_evidence
-from kip848_records.report.diagnosis import pattern_text
+from kip848_records.report.diagnosis import pattern_text, when_text
 from kip848_records.report.fleet import fleet
+from kip848_records.report.group_sections import SECTIONS, told
 from kip848_records.report.headline import SINCE, since_text
-from kip848_records.report.migration import TOLD
-from kip848_records.report.page.sections import SECTIONS, relations, sections_with_rows
 from kip848_records.report.readiness import upgrade_reasons, upgrade_text
-from kip848_records.report.units import CONNECTOR, units_text
+from kip848_records.report.told import filled, relations
 from kip848_records.text import ranges_text
 from kip848_records.wording import member_state_text
 
@@ -68,7 +67,8 @@ class Contents:
     ``blockers`` (ids of members, the worst first), ``blocker`` (the worst one, and what to do; of stuck groups),
     ``upgrade`` (of classic groups) and ``words``, which the search knows; `counts` counts all by health.
     `histories`: of the first, by cluster, partition and group id, the rows of each of `SECTIONS` by its name, and
-    in ``totals`` how many there are. `slowest`: rows of `slowest.sql`. `not_consumed`: rows of `not_consumed.sql`.
+    in ``omitted`` of which sections the page has a part only. `slowest`: rows of `slowest.sql`. `not_consumed`: rows
+    of `not_consumed.sql`.
     `all_consumed`: by cluster without such rows, what that says: how many partitions were looked at, or why none.
     `has_commits`: the clusters of which offset commits were decoded.
     `begun`: rows of `begun.sql`, spans of `step_s` seconds. `news`: lines about what changed since the run before.
@@ -175,6 +175,8 @@ def _groups(tables: Tables, cluster: str) -> list[Fields]:
     for group in groups:
         group["kind"] = kind_of(group["group_type"], group.pop("protocol_type"))
         group["upgrade"] = _upgrade(group)
+        failing = group | {"is_present": True, "lasts_ms": group["failing_ms"], "cost_share": None}
+        group["when"] = when_text(failing) if group["health"] == "failing" else None
         waited_for = awaited[group["partition"], group["group_id"], group["incarnations"] - 1]
         group["blocker"] = _blocker(group, waited_for) if group["health"] == "stuck" else None
         del group["blocked_ms"]
@@ -195,12 +197,11 @@ def _blocker(group: Fields, awaited: Sequence[Fields]) -> Fields:
     """Return who blocks a group, with its state in words, and the partitions that it still holds."""
     found: Fields = group["blocker"] or _NO_BLOCKER
     pattern, state = found["pattern"], found["state"]
-    since, captured = group["blocked_ms"], group["captured_ms"]
     held = [row for row in awaited if row["owner"] == found["member_id"]] if found["member_id"] else []
     over_time = None if pattern in PATTERNS else pattern_text(pattern)
     return {name: found[name] for name in _SHOWN_OF_BLOCKER} | {
         "doing": over_time if state is None else member_state_text(state, group["kind"]),
-        "state_ms": None if state is None or since is None or captured is None else captured - since,
+        "state_ms": None if state is None else group["blocked_ms"],
         "topics": tuple(row["topic"] for row in held),
         "holds": "; ".join(f"{row['topic']} {ranges_text(map(int, row['numbers'].split()))}" for row in held),
     }
@@ -238,50 +239,15 @@ def _begun(tables: Tables, clusters: Mapping[str, int | None], step: int) -> lis
 
 def _histories(tables: Tables, cluster: str, groups: Sequence[Fields]) -> dict[tuple[str, int, str], Fields]:
     """Return what happened in groups, by their ids."""
-    kinds = {(group["cluster"], group["partition"], group["group_id"]): group["kind"] for group in groups}
-    filled = {row.name for row in tables.rows(sections_with_rows(), cluster)}
-    found: dict[tuple[str, int, str], Fields] = {}
-    for section in (section for section in SECTIONS if not section.tables or section.name in filled):
-        rows = tables.arrow(section.query, cluster, groups=GROUPS_DRAWN, intervals=INTERVALS_DRAWN).to_pylist()
-        for row in rows:
-            key = cluster, row.pop("partition"), row.pop("group_id")
-            history = found.setdefault(key, {"totals": {}})
-            history["totals"][section.name] = row.pop("total")
-            del row["nth"]
-            if "numbers" in row:
-                _name_units(section.name, row, kinds.get(key, CONSUMER))
+    by_key = {(group["cluster"], group["partition"], group["group_id"]): group for group in groups}
+    found: dict[tuple[str, int, str], dict[str, list[Fields]]] = {}
+    for section in filled(tables, cluster, SECTIONS):
+        for row in tables.arrow(section.query, cluster, groups=GROUPS_DRAWN, intervals=INTERVALS_DRAWN).to_pylist():
+            history = found.setdefault((cluster, row["partition"], row["group_id"]), {})
             history.setdefault(section.name, []).append(row)
-    for history in found.values():
-        for name in TOLD.keys() & history.keys():
-            latest = sorted(history[name], key=lambda row: -(row["at_offset"] or 0))
-            history[name] = [dict(enumerate(TOLD[name].cells(row))) for row in latest]
-    return found
+    unlisted = {"kind": CONSUMER, "blockers": ()}
+    return {key: told(history, **_of(by_key.get(key, unlisted))) for key, history in found.items()}
 
 
-def _name_units(name: str, row: Fields, kind: str) -> None:
-    """Replace the numbers of partitions or tasks: by a list, or by `units`, the text that names them."""
-    numbers = _numbers(row.pop("numbers"))
-    if name == "handovers":
-        row["numbers"] = numbers
-        return
-    place = row.pop("place")
-    row["units"] = units_text(kind, place, numbers)
-    if name == "units":
-        _name_changes(row, kind, place, set(numbers))
-    if name == "topics":
-        row["free"] = ranges_text(_numbers(row["free"]))
-
-
-def _name_changes(row: Fields, kind: str, place: str, present: set[int]) -> None:
-    """Add what a member is to get of a place, and what it is to give up; None where it has nothing or gets nothing."""
-    target, pending = row.pop("target"), set(_numbers(row.pop("pending")))
-    wanted = present if target is None else set(_numbers(target))
-    gets, gives = wanted - present, present - wanted | pending
-    row["units"] = row["units"] if present else None
-    row["gets"], row["gives"] = (units_text(kind, place, each) if each else None for each in (gets, gives))
-    row["connectors"] = int(CONNECTOR in present)
-    row["tasks"] = len(present) - row["connectors"]
-
-
-def _numbers(text: str | None) -> list[int]:
-    return [int(number) for number in (text or "").split()]
+def _of(group: Fields) -> Fields:
+    return {name: group[name] for name in ("kind", "blockers")}

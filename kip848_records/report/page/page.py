@@ -20,7 +20,7 @@ from kip848_records.kinds import KINDS
 from kip848_records.machine.paths import URI
 from kip848_records.report import words
 from kip848_records.report.fleet import sections
-from kip848_records.report.migration import TOLD
+from kip848_records.report.group_sections import FINDINGS, SECTIONS
 from kip848_records.report.page.alike import SILENT, alike
 from kip848_records.report.page.phrases import (
     alike_text,
@@ -30,13 +30,12 @@ from kip848_records.report.page.phrases import (
     not_consumed_text,
     silent_text,
 )
-from kip848_records.report.page.sections import SECTIONS
 from kip848_records.report.runbook import entries
 from kip848_records.report.sections import Names, filled
 from kip848_records.tables.location import is_of_sources, is_schema, place_arguments, place_text
 from kip848_records.text import CLOCK_WENT_BACK, count_text, printable, ranges_text, span_text
 from kip848_records.times import time_text
-from kip848_records.wording import HEALTH, LOSSES, causes_of, causes_text, member_states
+from kip848_records.wording import HEALTH, causes_text, member_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -237,6 +236,7 @@ def _data(contents: Contents) -> dict[str, Any]:
     nth_alike = {id(group): nth for nth, cluster in enumerate(clusters, 1) for group in cluster.groups}
     patterns = {group["blocker"]["pattern"] for group in contents.groups if group["blocker"]}
     patterns |= {row["pattern"] for each in contents.histories.values() for row in each.get("diagnosis", ())}
+    kinds = {group["kind"] for group in contents.groups}
     groups, room = [], WORDS_CHARACTERS
     for group in contents.groups:
         room -= len(group["words"])
@@ -259,14 +259,12 @@ def _data(contents: Contents) -> dict[str, Any]:
         "alike": [alike_text(cluster) for cluster in clusters],
         "runbook": {pattern: entries()[pattern] for pattern in sorted(patterns & entries().keys())},
         "health": HEALTH,
-        "losses": LOSSES,
-        "told": {name: told.for_page() for name, told in TOLD.items()},
-        "clockWentBack": CLOCK_WENT_BACK,
-        "sections": {section.name: section.words for section in SECTIONS},
-        "kinds": {
-            name: kind.for_page() | {"causes": causes_of(name), "states": member_states(name)}
-            for name, kind in KINDS.items()
+        "sections": [section.name for section in (FINDINGS, *SECTIONS)],
+        "told": {
+            kind: [section.for_page(kind) for section in (FINDINGS, *SECTIONS) if section.columns] for kind in kinds
         },
+        "clockWentBack": CLOCK_WENT_BACK,
+        "kinds": {name: kind.for_page() | {"states": member_states(name)} for name, kind in KINDS.items()},
         "hasFindings": contents.verdict is not None,
     }
 
@@ -282,15 +280,15 @@ def _packed(contents: Contents, limit: int) -> list[str | None]:
     """Return the histories of groups, in their order, in gzip and base64; None for those that have no room left."""
     findings = defaultdict(list)
     for cluster, group_id, finding in _findings(contents):
-        findings[cluster, group_id].append(finding)
+        findings[cluster, group_id].append(FINDINGS.row_for_page(finding))
     packed: list[str | None] = []
     for group in contents.groups:
         key = group["cluster"], group["partition"], group["group_id"]
         history = contents.histories.get(key) if limit > 0 else None
         text = None
         if history is not None:
-            tables = history | {"findings": findings[group["cluster"], group["group_id"]]}
-            text = _pack({name: _columns(rows) if isinstance(rows, list) else rows for name, rows in tables.items()})
+            tables = history | {FINDINGS.name: findings[group["cluster"], group["group_id"]]}
+            text = _pack({name: rows if name == "omitted" else _columns(rows) for name, rows in tables.items()})
         limit -= len(text or "")
         packed.append(text if limit > 0 else None)
     return packed

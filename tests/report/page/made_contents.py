@@ -5,8 +5,8 @@ from base64 import urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
 
 from kip848_records.expectations.results import Finding, Result, Verdict
+from kip848_records.report.group_sections import SECTIONS
 from kip848_records.report.page import contents as bounds
-from kip848_records.report.page.sections import SECTIONS
 from kip848_records.tables.registry import TABLES
 from tests.made_tables import OF_KINDS, write
 

@@ -82,7 +82,7 @@ def test_a_stuck_group_begins_with_who_blocks_it_and_what_to_do(opened, html):
     assert blocked.locator(".sentence").inner_text().endswith("; 2 members wait for it.")
     assert "for ≥ 23 min 52 s, beyond its rebalance timeout of 5 min" in blocked.inner_text()
     points = dict(zip(blocked.locator("> dl > dt").all_inner_texts(), blocked.locator("> dl > dd").all(), strict=True))
-    blocker = page.locator("table[aria-label=Members] tbody th").first.inner_text()
+    blocker = page.locator("table[aria-label=Members] td[data-label=Member]").first.inner_text()
     assert points["Blocking member"].inner_text() == blocker
     assert points["It still holds"].inner_text() == "orders 1-2"
     assert points["Waiting members"].inner_text().count("(stuck-client @ ") == 2
@@ -112,6 +112,7 @@ def test_the_blocker_comes_first(opened, html):
     page = opened(html, "#group=stuck")
     page.wait_for_selector(BARS)
     assert "blocks" in page.locator("#timeline .label").nth(2).inner_text()
+    assert page.locator(".plot .bar.revoking").count() == 2, "of the blocker, and the rebalance that goes on"
     assert page.locator("table[aria-label=Members] tbody tr").first.inner_text().count("revoking") == 1
 
 

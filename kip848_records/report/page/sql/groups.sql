@@ -47,7 +47,7 @@ SELECT every.partition, every.group_id, every.incarnations, every.group_type, pr
   states.offset AS at_offset, states.group_epoch, states.assignment_epoch,
   unix_millis(captures.captured_at) AS captured_ms,
   states.generation, states.topology_epoch, states.validated_topology_epoch, states.members, states.converged_members,
-  states.upgradable, states.upgradable_reason, states.blocker, unix_millis(states.blocker.since) AS blocked_ms,
+  states.upgradable, states.upgradable_reason, states.blocker, ms_between(states.blocker.since, captures.captured_at) AS blocked_ms,
   coalesce(busiest.rebalances, 0) AS rebalances, coalesce(busiest.peak_per_hour, 0) AS peak_per_hour,
   ranked.slowest_ms, coalesce(idle.idle_ms, 0) AS idle_ms, ranked.intervals,
   coalesce(waits.waiting, 0) AS waiting

@@ -1,11 +1,8 @@
-{# Which sections of single kinds of groups have rows: the page reads no other ones. #}
+{# Which sections of single kinds of groups have rows: no other ones are read. #}
 SELECT name
 FROM (
 {% for section in sections %}
-{% set is_first = loop.first %}
-{% for table in section.tables %}
-    {{ "UNION ALL " if not (is_first and loop.first) }}SELECT '{{ section.name }}' AS name, count(*) AS found FROM {{ table }}
-{% endfor %}
+    {{ "UNION ALL " if not loop.first }}SELECT '{{ section.name }}' AS name, count(*) AS found FROM {{ section.table }}
 {% endfor %}
 ) AS tables
 WHERE found > 0

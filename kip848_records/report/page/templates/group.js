@@ -8,7 +8,7 @@ async function historyOf(group) {
   const packed = histories[data.groups.indexOf(group)];
   if (!packed) return null;
   const tables = await unpacked(packed);
-  return Object.fromEntries([...Object.keys(data.sections), "findings"].map((name) => [name, rowsOf(tables[name])]).concat([["totals", tables.totals]]));
+  return { ...Object.fromEntries(data.sections.map((name) => [name, rowsOf(tables[name])])), omitted: tables.omitted };
 }
 
 const quoted = (text) => /^[\w.,:@%+=/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
@@ -20,11 +20,8 @@ const runbookOf = (pattern) => data.runbook[pattern] ? element("details", { clas
 
 /** Say what happened over time, since when, and what to do; `behind` are the rows that this one explains. */
 function troubleOf(group, row, behind) {
-  const when = row.is_present ? `since ${timeText(row.first_ms)}${row.lasts_ms === null ? "" : `, for ${row.at_least ? "\u2265 " : ""}${spanText(row.lasts_ms)}`}, and still so at capture`
-    : `${timeText(row.first_ms)} to ${timeText(row.last_ms)}, over since then`;
-  const cost = row.cost_share >= 0.01 ? `; it cost ${Math.round(100 * row.cost_share)}% of the group's work` : "";
   return element("div", { class: `trouble ${row.severity}${row.is_present ? "" : " past"}` }, element("p", { class: "sentence" }, row.sentence),
-    element("p", { class: "muted" }, element("b", { class: row.severity }, `${titled(plainly(row.pattern))} (${row.severity})`), `: ${when}${cost}.`),
+    element("p", { class: "muted" }, element("b", { class: row.severity }, `${titled(plainly(row.pattern))} (${row.severity})`), `: ${row.when}.`),
     element("p", {}, "What to do: ", element("b", {}, row.next_step)), runbookOf(row.pattern),
     behind.length > 0 && foldedTroubles(group, `Explained by this: ${number(behind.length)} more`, behind, []));
 }
@@ -46,18 +43,18 @@ function diagnosisOf(group, rows) {
 }
 
 /** Return the worst trouble of a group that fails over time, as a row of its diagnosis: the list of groups has it. */
-const worstTrouble = (group) => group.health === "failing" ? [{ ...group, lasts_ms: group.failing_ms, is_present: true, explained_by: null, cost_share: null }] : [];
+const worstTrouble = (group) => group.health === "failing" ? [{ ...group, is_present: true, explained_by: null }] : [];
 
 /** Say who blocks a stuck group, who and what waits for it, and what to do; `members` and `free` tasks once they are known. */
 function adviceOf(group, { members, free, diagnosis } = { members: [], free: [], diagnosis: [] }) {
   const { sentence, next_step: next, pattern, member_id: blocker, holds } = group.blocker;
   const isTold = diagnosis.some((row) => row.pattern === pattern && row.is_present);  // the diagnosis above says it
-  const waiting = members.filter((row) => row.left_at_ms === null && (row.blocked_by ?? "").split(" ").includes(blocker));
-  const named = (row) => [element("span", { class: "id" }, row.member_id), ` (${clientText(row)})`];
+  const waiting = members.filter((row) => row.left_at_ms === null && row.waits_for?.includes(blocker));
+  const named = (row) => [element("span", { class: "id" }, row.member_id), ` (${row.client_text})`];
   const points = [
     ["Blocking member", blocker && element("span", { class: "id" }, blocker)],
     ["It still holds", holds],
-    [`Without ${ownerText(group)}`, free.length > 0 && [free.slice(0, 5).map((row) => row.units).join("; "), free.length > 5 && `, and ${number(free.length - 5)} more`]],
+    [`Without ${kindOf(group).an_owner}`, free.length > 0 && [free.slice(0, 5).map((row) => row.units_text).join("; "), free.length > 5 && `, and ${number(free.length - 5)} more`]],
     ["Waiting members", waiting.length > 0 && [waiting.slice(0, 3).map((row, nth) => [nth ? ", " : "", ...named(row)]).flat(), waiting.length > 3 && `, and ${number(waiting.length - 3)} more`].flat()],
     ["What to do", !isTold && element("b", {}, `${next}.`)],
     ["Runbook", !isTold && runbookOf(pattern)],
@@ -104,16 +101,13 @@ async function showGroup(group, range) {
     home.append(element("p", { class: "note" }, "The timeline of this group is not included in the page. In the terminal: "), element("p", {}, command(explainCommand(group))));
     return;
   }
-  const view = viewOf(group, history);
   home.querySelector(".diagnosis")?.remove();
   if (history.diagnosis.length) heading.after(diagnosisOf(group, history.diagnosis));
-  home.querySelector(".blocked")?.replaceWith(adviceOf(group, view));
-  const omitted = Object.entries(data.sections).filter(([name]) => (history.totals[name] ?? 0) > history[name].length)
-    .map(([name, words]) => `${number(history[name].length)} of ${number(history.totals[name])} ${words}`);
+  home.querySelector(".blocked")?.replaceWith(adviceOf(group, history));
   const timeline = element("section", { id: "timeline" }, element("h2", {}, "Timeline (UTC)"));
   home.append(...[timeline,
-    omitted.length && element("p", { class: "note" }, `Shown: ${omitted.join("; ")}.`),
-    ...sectionsOf(group, view),
+    history.omitted.length && element("p", { class: "note" }, `Shown: ${history.omitted.join("; ")}.`),
+    ...sectionsOf(group, history),
     kindOf(group).limit && element("p", { class: "muted" }, `${kindOf(group).limit}.`),
     kindOf(group).commits && !data.hasCommits.includes(group.cluster) && element("p", { class: "muted" }, "Whether its members consume what they own was not looked at (--offset-commits)."),
     element("h2", {}, "In the terminal"), element("p", {}, command(explainCommand(group)))].filter(Boolean));

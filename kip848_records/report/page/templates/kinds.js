@@ -2,5 +2,4 @@
 
 const kindOf = (group) => data.kinds[group.kind];
 const titled = (words) => words[0].toUpperCase() + words.slice(1);
-const ownerText = (group) => `${/^[aeiou]/.test(kindOf(group).owner) ? "an" : "a"} ${kindOf(group).owner}`;
 const plainly = (name) => (name ?? "").replaceAll("_", " ");

@@ -47,19 +47,7 @@ function spanText(ms) {
 }
 
 const positionText = (partition, offset) => offset === null || offset === undefined ? `${partition}` : `${partition}:${offset}`;
-const causesText = (causes, group) => (causes ?? "").split(" ").filter(Boolean).map((cause) => kindOf(group).causes[cause] ?? plainly(cause)).join(", ");
 const HISTORY = { observed: "complete", left_censored: "beginning incomplete", right_censored: "end not seen", censored: "beginning incomplete, end not seen" };
-
-/** Return numbers such as partitions, neighbours as ranges: 0-3, 7. */
-function rangesText(numbers) {
-  const ranges = [];
-  for (const each of [...numbers].sort((a, b) => a - b)) {
-    const last = ranges.at(-1);
-    if (last && each === last[1] + 1) last[1] = each;
-    else ranges.push([each, each]);
-  }
-  return ranges.map(([first, last]) => first === last ? `${first}` : `${first}-${last}`).join(", ");
-}
 
 /** Return the address of a group within this page. */
 function groupLink(group) {

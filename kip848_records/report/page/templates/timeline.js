@@ -76,17 +76,17 @@ function timelineRows(group, history, end) {
   const rows = [
     { label: "Group state", isFixed: true, bars: history.states.map((each) => bar(each, GROUP_KINDS[each.state] ?? "unknown", `Group ${each.state}`)) },
     { label: "Rebalances", isFixed: true, bars: history.rebalances.map((each) => ({ from: each.began_at_ms, until: Math.max(each.ended_at_ms ?? (each.outcome === "open" ? end : each.began_at_ms + (each.duration_ms ?? 0)), each.began_at_ms),
-      isOpen: each.outcome === "open", kind: each.outcome === "open" ? "revoking" : "rebalance", words: `Rebalance, ${epochsText(each)}: ${causesText(each.causes, group)}`,
+      isOpen: each.outcome === "open", kind: each.outcome === "open" ? "revoking" : "rebalance", words: `Rebalance, ${epochsText(each)}: ${each.cause_text}`,
       row: { ...each, at_offset: each.began_offset } })) },
     ...episodeRows(history, end),
     ...(history.jumps.length ? [{ label: "Offset jumps", isFixed: true, bars: history.jumps.filter((each) => each.jumped_ms !== null).map((each) => ({
-      from: each.jumped_ms, until: each.jumped_ms, isOpen: false, kind: `jump${each.kind === "lost" ? " lost" : ""}`, words: `${each.units}: ${jumpText(each)}`, row: each })) }] : []),
+      from: each.jumped_ms, until: each.jumped_ms, isOpen: false, kind: `jump${each.jump === "lost" ? " lost" : ""}`, words: `${each.partitions_text}: ${each.what_text}`, row: each })) }] : []),
   ];
   const members = new Map();
   const memberOf = ({ incarnation, member_id: member }) => {
     const key = `${incarnation} ${member}`, of = stays.get(key) ?? [];
     const blocker = group.blockers.indexOf(member);
-    if (!members.has(key)) members.set(key, { member, stays: of, subject: of.length ? subjectOf(of[0]) : member, client: clientText(of[0] ?? {}), blocker: blocker < 0 ? Infinity : blocker, bars: [], unsettled: 0 });
+    if (!members.has(key)) members.set(key, { member, stays: of, subject: of.length ? subjectOf(of[0]) : member, client: of[0]?.client_text ?? "", blocker: blocker < 0 ? Infinity : blocker, bars: [], unsettled: 0 });
     return members.get(key);
   };
   // Without epochs, the log shows who is a member of which generations, not what a member does.
@@ -116,7 +116,7 @@ function stayText({ stays }, from) {
   const stay = stays.filter((each) => (each.joined_at_ms ?? 0) <= from).sort((a, b) => (b.joined_at_ms ?? 0) - (a.joined_at_ms ?? 0))[0] ?? stays[0];
   if (!stay) return "";
   return [stay.joined_at_ms === null ? "was there before the log begins" : `${plainly(stay.joined_how ?? "joined")} at ${timeText(stay.joined_at_ms)}`,
-    stay.left_at_ms === null ? "is a member at capture" : `${leftText(stay)} at ${timeText(stay.left_at_ms)}`].join(", ");
+    stay.left_at_ms === null ? "is a member at capture" : `${stay.state_text} at ${timeText(stay.left_at_ms)}`].join(", ");
 }
 
 /** Return the shapes of a state: its colour, and a pattern for readers who cannot distinguish the colours. */
@@ -136,8 +136,6 @@ function epochsText({ group_type: type, first_epoch: first, last_epoch: last }) 
 }
 
 const troubleText = (row) => row.troubles?.length ? [[...new Set(row.troubles.map((each) => plainly(each.pattern)))].join(", "), row.members.size > 1 && row.label].filter(Boolean).join(", ") : "";
-const clientText = (member) => [member.instance_id ? `static ${member.instance_id}` : null,
-  [member.client_id, member.client_host?.replace(/^\//, "")].filter(Boolean).join(" @ ")].filter(Boolean).join(" \u00B7 ");
 const tickStep = (width) => [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 3e4, 6e4, 3e5, 6e5, 18e5, 36e5, 108e5, 216e5, 432e5, 864e5, 6048e5].find((step) => step >= width) ?? 2592e6;
 
 /** Draw a timeline into a section; `kept` is the range in the address, or null. Returns what draws it again. */
@@ -238,7 +236,7 @@ function startTimeline(section, group, history, kept) {
       found && element("div", {}, `${found.words}: ${timeText(found.from)}, ${found.isOpen ? `${atLeastText(found.until - found.from)}, ongoing at capture` : spanText(found.until - found.from)}${HISTORY[found.row.history] && !found.isOpen ? `; evidence: ${HISTORY[found.row.history]}` : ""}; log position ${positionText(group.partition, found.row.at_offset)}`),
       found?.member && element("div", {}, element("span", { class: "id" }, found.member), ` ${stayText(each.members.get(found.member), found.from)}`),
       !found && each.troubles?.length > 0 && element("div", {}, each.troubles.slice(0, 3).map((one) => one.sentence).join(" ")),
-      handed.length > 0 && element("div", {}, `${counted(handed.length, "handover")}; the latest: ${handed.slice(0, 3).map((one) => `${one.topic} ${rangesText(one.numbers)} ${ids.includes(one.to_member) ? `from ${one.from_member ?? "no owner"}` : `to ${one.to_member ?? "nobody"}`}`).join("; ")}`)].filter(Boolean));
+      handed.length > 0 && element("div", {}, `${counted(handed.length, "handover")}; the latest: ${handed.slice(0, 3).map((one) => `${one.partitions_text} ${ids.includes(one.to_member) ? `from ${one.from_member ?? "no owner"}` : `to ${one.to_member ?? "nobody"}`}`).join("; ")}`)].filter(Boolean));
   }
 
   function step(by) {

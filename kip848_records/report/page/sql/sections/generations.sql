@@ -1,11 +1,9 @@
--- The generations of a classic group. is_present: the group has this generation at capture; any other one has ended.
+-- The generations of a classic group. is_ongoing: the group has this generation at capture; any other one has ended.
 SELECT generations.partition, generations.group_id, generations.incarnation, generations.generation,
-  generations.offset AS at_offset, generations.protocol,
-  cause, mode, rounds, unix_millis(completed_at) AS completed_at_ms, sync_ms, generations.members,
-  CASE WHEN joined IS NOT NULL THEN size(joined) END AS joined,
-  CASE WHEN generations.left IS NOT NULL THEN size(generations.left) END AS gone,
-  units, moved, unassigned, unix_millis(ended_at) AS ended_at_ms, ended_by, generations.history,
-  states.generation IS NOT NULL AS is_present,
+  generations.offset AS at_offset, cause, mode, rounds, unix_millis(completed_at) AS completed_at_ms, sync_ms,
+  generations.members, CASE WHEN joined IS NOT NULL THEN size(joined) END AS joined,
+  CASE WHEN generations.left IS NOT NULL THEN size(generations.left) END AS gone, units, moved, ended_by,
+  states.generation IS NOT NULL AND ended_by IS NULL AS is_ongoing,
   ms_between(
     completed_at,
     CASE WHEN states.generation IS NOT NULL AND ended_by IS NULL THEN captures.captured_at ELSE ended_at END
