@@ -97,7 +97,7 @@ def _parts(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> 
     yield from set_while_empty(group)
     yield from diagnosis(group, troubles)
     units = group.section(UNITS, incarnation)
-    present = [row for row in everyone if row["is_present"] and row["group_type"] == KINDS[kind].group_type]
+    present = [row for row in everyone if row["is_present"] and row["state"] is not None]
     members = with_units([row | common | {"total": len(present)} for row in present], units)
     for now in group.rows("group_now"):
         if Incarnation(now.partition, now.incarnation) == incarnation and now.blocker is not None:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.kinds import CONNECT, KINDS, STREAMS
-from kip848_records.replay.group.vocabulary import OPEN, RECONCILED
+from kip848_records.replay.group.vocabulary import OPEN, RECONCILED, UNKNOWN
 from kip848_records.report.consumption import (
     between,
     committed_by_text,
@@ -100,7 +100,9 @@ def _owned(member: Fields, units: Sequence[Fields], is_whole: bool) -> Fields:  
         gives.append((*place, present - wanted | set(pending)))
     count = sum(len(each) for *_, each in has)
     texts = [_places(member["kind"], each) for each in (has, gets, gives)]
-    texts[0] = f"{texts[0]} ({count:,})" if count else "nothing" if is_whole else ""
+    texts[0] = (
+        f"{texts[0]} ({count:,})" if count else "nothing" if is_whole and member["state"] not in {None, UNKNOWN} else ""
+    )
     lacks = 0 if texts[2] else 1 if texts[1] else 2 if not count else 3
     return dict(zip(("has", "gets", "gives"), texts, strict=True)) | {
         "harm": lacks + 4 * (member["state"] == RECONCILED)
@@ -146,7 +148,9 @@ def _state(row: Fields) -> str:
     if not row["is_present"]:
         how = "left or expired" if row["left_how"] in {"left", None} else row["left_how"].replace("_", " ")
         return f"{how}{', came back' if row['returned'] else ''}"
-    return KINDS[row["kind"]].member if row["state"] is None else member_state_text(row["state"], row["kind"])
+    if row["state"] is None:  # that of a classic group has none, of another group it was lost
+        return "" if KINDS[row["kind"]].has_epochs else KINDS[row["kind"]].member
+    return member_state_text(row["state"], row["kind"])
 
 
 def _epochs(row: Fields) -> str:

@@ -10,6 +10,7 @@ from kip848_records.queries.duck import DuckTables
 from kip848_records.report.comings import with_changes
 from kip848_records.report.explain import explain
 from kip848_records.report.group_history import GroupHistory
+from kip848_records.report.group_sections import MEMBERS, with_units
 from tests import made_tables
 from tests.report.fitted import entries, flat
 
@@ -119,6 +120,19 @@ def test_who_is_behind_for_longest_comes_first(told):
     waits = [line.split()[0] for line in lines if "waits for 1 partition, behind for" in line]
     assert waits == ["m2", "m3", "m1"]
     assert [row.split()[-1] for row in rows_of(lines, "Members:")] == ["m2", "m3", "m1"]
+
+
+def test_nothing_is_claimed_of_members_whose_states_were_lost(told, tmp_path):
+    lines = told(GROUP | {"state": "unknown"}, membership=[stay("m1", "a"), stay("m2", "b")],
+                 member_state_timeline=[state("m2", "unknown")])  # fmt: skip
+    assert rows_of(lines, "Members:") == ["b @ h insufficient data m2"]
+    group = GroupHistory(DuckTables(str(tmp_path)), "g", "c")
+    rows = [row | {"kind": "consumer", "clients": {}} for row in group.section(MEMBERS)]
+    shown = [MEMBERS.row_for_page(row) for row in with_units(rows, [])]
+    assert {row["member_id"]: (row["state_text"], row["has"]) for row in shown} == {
+        "m1": ("", ""),
+        "m2": ("insufficient data", ""),
+    }
 
 
 def test_many_topics_and_ranges_are_cut(told):
