@@ -84,7 +84,7 @@ def upgrade_text(upgradable: bool | None, members: int | None) -> str:  # noqa: 
     if upgradable is None:
         verdict = "unknown, its last record is lost or unreadable"
     elif not upgradable:
-        verdict = "a broker refuses it"
+        verdict = "a broker refuses a consumer member"
     else:
         verdict = "a consumer member can join, and converts the group" if members else "a consumer member replaces it"
     return f"Upgrade to the consumer protocol: {verdict}"
@@ -92,7 +92,8 @@ def upgrade_text(upgradable: bool | None, members: int | None) -> str:  # noqa: 
 
 def upgrade_reasons(upgradable_reason: str | None) -> list[str]:
     """Return why a classic group cannot be upgraded, each reason with what to do."""
-    return [": ".join(REASONS[each]) for each in advised((upgradable_reason or "").split(", ")) if each in REASONS]
+    reasons = [each for each in advised((upgradable_reason or "").split(", ")) if each in REASONS]
+    return [". ".join(text[0].upper() + text[1:] for text in REASONS[each]) for each in reasons]
 
 
 def advised(reasons: Collection[str]) -> list[str]:

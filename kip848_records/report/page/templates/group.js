@@ -93,7 +93,7 @@ async function showGroup(group, range) {
     diagnosisOf(group, worstTrouble(group)),
     isStuck(group) ? adviceOf(group) : "",
     element("p", {}, presentText(group)),
-    group.upgrade.length ? element("p", {}, `${group.upgrade.join("; ")}.`) : "");
+    group.upgrade.length ? element("p", {}, `${group.upgrade.join(". ")}.`) : "");
   heading.focus({ preventScroll: true });
   const history = await historyOf(group);
   if (!heading.isConnected) return;  // another group was opened meanwhile
