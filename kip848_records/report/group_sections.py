@@ -356,6 +356,7 @@ NOT_SUBSCRIBED: Final = Section(
     "committed_ms DESC, place",
     table="commit_progress",
     title="committed offsets of topics to which no member subscribes (no fault by itself)",
+    limit=20,
     columns=(
         Column("partitions", _units, style="id"),
         Column("committed", lambda row: between(row, "committed", " to "), NUMBER),
@@ -371,6 +372,7 @@ REPEATS: Final = Section(
     "repeat_at_most DESC, acquired_ms DESC, place, from_member, member_id, incarnation",
     table="commit_progress",
     title="handovers after which the new owner read again, the most first (an estimate)",
+    limit=20,
     columns=(
         Column("acquired", "acquired_ms", TIME),
         Column("partitions", _units, style="id"),
@@ -561,4 +563,4 @@ def told(history: dict[str, list[Fields]], kind: str, blockers: Sequence[str] = 
     for row in history.get(DIAGNOSIS.name, ()):
         row["when"] = when_text(row)
     shown = [each for each in SECTIONS if each.name in history and each is not UNITS]
-    return {each.name: list(map(each.row_for_page, history[each.name])) for each in shown} | {"omitted": omitted}
+    return {each.name: each.rows_for_page(history[each.name]) for each in shown} | {"omitted": omitted}

@@ -136,10 +136,11 @@ class Section(NamedTuple):
         shown = {"name": self.name, "isFolded": self.is_folded, "note": self.note}
         return shown | {"title": _titled(self.title, kind), "columns": columns}
 
-    def row_for_page(self, row: Fields) -> dict[str, Any]:
-        """Return the part of a row that the page has."""
-        kept = self.kept.split() if self.kept or self.columns else row.keys() - _OF_ALL
-        return {name: row[name] for name in kept} | {column.key: column.of(row) for column in self.columns}
+    def rows_for_page(self, rows: Sequence[Fields]) -> list[Fields]:
+        """Return the part of rows that the page has."""
+        kept = self.kept.split() if self.kept or self.columns else [name for name in rows[0] if name not in _OF_ALL]
+        columns = [(column.key, column.of) for column in self.columns]
+        return [{name: row[name] for name in kept} | {key: value(row) for key, value in columns} for row in rows]
 
     def terminal(self, rows: Sequence[Fields], kind: str, title: str = "") -> Iterator[Text]:
         """Yield the section as text, `title` in place of its own; nothing without a row."""

@@ -280,14 +280,14 @@ def _packed(contents: Contents, limit: int) -> list[str | None]:
     """Return the histories of groups, in their order, in gzip and base64; None for those that have no room left."""
     findings = defaultdict(list)
     for cluster, group_id, finding in _findings(contents):
-        findings[cluster, group_id].append(FINDINGS.row_for_page(finding))
+        findings[cluster, group_id].append(finding)
     packed: list[str | None] = []
     for group in contents.groups:
         key = group["cluster"], group["partition"], group["group_id"]
         history = contents.histories.get(key) if limit > 0 else None
         text = None
         if history is not None:
-            tables = history | {FINDINGS.name: findings[group["cluster"], group["group_id"]]}
+            tables = history | {FINDINGS.name: FINDINGS.rows_for_page(findings[group["cluster"], group["group_id"]])}
             text = _pack({name: rows if name == "omitted" else _columns(rows) for name, rows in tables.items()})
         limit -= len(text or "")
         packed.append(text if limit > 0 else None)
