@@ -40,7 +40,10 @@ _FIRST_WITH_ONLINE: Final = "4.0.0"
 _UNKNOWN_VERSIONS: Final = "SELECT reason FROM quarantine WHERE error_code = 'value_unknown_version' LIMIT 1"
 
 CONDITIONS: Final = (
-    "group.consumer.migration.policy must allow upgrades: it does by default from 4.0 on; in 3.9 it is disabled",
+    (
+        "group.consumer.migration.policy must allow upgrades, and downgrades for the way back: it does by default from "
+        "4.0 on (bidirectional); in 3.9 it is disabled"
+    ),
     "group.consumer.max.size must be at least size_needed, members + 1: the first new member joins as one more member",
     "while a new or an Empty group is in its first join phase, the broker refuses a consumer member: it must retry",
     "a client must know group.protocol=consumer: its version is not in the log",
@@ -337,9 +340,19 @@ def _running(found: Fleet) -> Iterator[Section]:
 
 
 _HOW: Final = (
-    "Restart one member with group.protocol=consumer: when it joins, the broker converts the group. Then restart the "
-    "others, one by one. The way back: restart them with group.protocol=classic; when the last new member leaves, the "
-    "broker converts the group again"
+    (
+        "First ask for what The log does not show, at the end; of groups with the assignor range, ask whether "
+        "partitions of two topics must meet in one member"
+    ),
+    (
+        "Restart one member with group.protocol=consumer, without partition.assignment.strategy, session.timeout.ms "
+        "and heartbeat.interval.ms: a Java client refuses to start with these. When it joins, the broker converts the "
+        "group. Then restart the others, one by one"
+    ),
+    (
+        "The way back: restart them with group.protocol=classic; when the last new member leaves, the broker converts "
+        "the group again"
+    ),
 )
 _GAIN: Final = (
     *("group", "members", "mode", "assignor", "rebalances/h", "stopped/h", "take care", "without an owner"),
@@ -382,9 +395,12 @@ def _plan(found: Fleet) -> Iterator[Section]:
             "They can move now. In this order: groups without static members, with an assignor of Kafka's own, "
             f"with up to {_SMALL} members, eager, often rebalanced"
         )
-        yield Section("Begin with these", _GAIN, list(map(_gain, canaries)), _GAIN_RIGHT, (note, _HOW))
+        yield Section("Begin with these", _GAIN, list(map(_gain, canaries)), _GAIN_RIGHT, (note, *_HOW))
     if gaining := found.gaining:
-        note = "By the partitions that their rebalances stopped in an hour; without an owner: all partitions together"
+        note = (
+            "By how many partitions their rebalances stopped in an hour, not for how long; the time without an owner "
+            "is that of all partitions together"
+        )
         yield Section("Then those that gain most", _GAIN, list(map(_gain, gaining)), _GAIN_RIGHT, (note,))
     planned = set(map(_key, (*canaries, *gaining)))
     others = [row for row in found.of_verdict(ONLINE, REPLACED) if _key(row) not in planned]
@@ -422,12 +438,12 @@ def refusals(found: Fleet) -> list[Refusal]:
 def _refused(found: Fleet) -> Iterator[Section]:
     rows = [
         (
-            *(each.reason, len(each.groups), Names(each.groups), Names(each.clients)),
-            *(each.because, ", ".join(each.details[:_NAMED]), each.step),
+            *(each.reason, len(each.groups), each.because, each.step),
+            *(Names(each.groups), ", ".join(each.details[:_NAMED]), Names(each.clients)),
         )
         for each in refusals(found)
     ]
-    columns = ("reason", "groups", "such as", "clients", "because", "in the log", "what to do")
+    columns = ("reason", "groups", "because", "what to do", "such as", "in the log", "clients")
     never = [row for row in rows if row[0] == PROTOCOL_TYPE]
     for title, part in (
         ("Cannot move while their members run", [row for row in rows if row not in never]),
@@ -453,7 +469,9 @@ def _applications(found: Fleet) -> Iterator[Section]:
     ]
     if rows:
         columns = ("application", "groups", "members", "verdicts", "hosts")
-        yield Section("Applications that still use the classic protocol", columns, rows, ("groups", "members"))
+        note = "By client ids without what changes from member to member; by group ids where these are a part of them"
+        title = "Applications that still use the classic protocol"
+        yield Section(title, columns, rows, ("groups", "members"), (note,))
 
 
 def _changes(found: Fleet) -> Iterator[Section]:
@@ -473,7 +491,7 @@ def _changes(found: Fleet) -> Iterator[Section]:
         (
             "sticky or round-robin assignor",
             (row for row in movable if row.assignor_note == "uniform"),
-            "uniform is sticky too: nothing to do",
+            "the broker's uniform takes its place, balanced and sticky",
         ),
         (
             "static members",
@@ -493,7 +511,7 @@ def _changes(found: Fleet) -> Iterator[Section]:
         (
             "a client that writes malformed bytes",
             (row for row in movable if "KAFKA-20662" in (row.known_bugs or "")),
-            "it cannot join a consumer group: replace it before the group moves (KAFKA-20662)",
+            "a consumer group does not take it as a classic member: replace it before the group moves (KAFKA-20662)",
         ),
     ]
     rows = []

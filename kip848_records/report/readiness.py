@@ -38,7 +38,7 @@ REASONS: Final = {
     upgrade.ASSIGNOR_USER_DATA: ("its assignor adds data of its own to assignments", _STOP),
     upgrade.MALFORMED_SUBSCRIPTION: (
         "a subscription lacks a field of its version",
-        "replace the clients that write it, or stop them first",
+        "replace the clients that write it, or stop all members, then start them with the new protocol",
     ),
     upgrade.NO_PROTOCOL: ("it has members, but no assignor", _STOP),
     upgrade.STREAMS_APPLICATION: (

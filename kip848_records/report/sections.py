@@ -45,7 +45,7 @@ class Section(NamedTuple):
 
 def filled(section: Section) -> Section:
     """Return the section without the columns that have no value in any row."""
-    kept = [nth for nth, _ in enumerate(section.columns) if any(row[nth] not in {None, ""} for row in section.rows)]
+    kept = [nth for nth, _ in enumerate(section.columns) if any(row[nth] not in {None, "", ()} for row in section.rows)]
     columns = tuple(section.columns[nth] for nth in kept)
     return section._replace(columns=columns, rows=[tuple(row[nth] for nth in kept) for row in section.rows])
 

@@ -133,7 +133,7 @@ def test_each_reason_names_the_member_and_its_client(found) -> None:
     assert [(each.reason, each.member_id, each.client_id, each.client_host) for each in fleet.reasons] == [
         ("malformed_subscription", "go-1", "go-app-1", "/192.0.2.1")
     ]
-    ((reason, groups, names, clients, *_),) = section(fleet, "Cannot move").rows
+    ((reason, groups, _, _, names, _, clients),) = section(fleet, "Cannot move").rows
     assert (reason, groups, names, clients) == ("malformed_subscription", 1, ("go",), ("go-app-1 @ 192.0.2.1",))
     assert section(fleet, "What the move changes").rows[-1][0] == "a client that writes malformed bytes"
 

@@ -58,9 +58,9 @@ def test_a_malformed_subscription_names_its_client(tmp_path):
         classic_member=[member | {"member_id": "m1"}, malformed],
     )
     assert "Upgrade to the consumer protocol: a broker refuses a consumer member\n" in text
-    assert (
-        "  A subscription lacks a field of its version. Replace the clients that write it, or stop them first\n" in text
-    )
+    why = "A subscription lacks a field of its version"
+    step = "Replace the clients that write it, or stop all members, then start them with the new protocol"
+    assert f"  {why}. {step}\n" in text
     assert "m2 (stock @ 192.0.2.7), subscription: version 1 ends before ownedPartitions\n" in text
     assert "m1" not in text
 
