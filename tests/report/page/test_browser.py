@@ -202,6 +202,7 @@ def test_a_link_on_the_first_screen_leads_to_the_move_of_a_fleet(opened, tmp_pat
     page = opened(page_of(contents(DuckTables(str(tmp_path)))).html)
     page.click("text=20 of 40 classic groups can move now")
     assert 0 <= page.locator("#move1").bounding_box()["y"] < 100
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     hidden = page.locator("section[aria-labelledby=move1] details a", has_text="go-9").first
     assert not hidden.is_visible()
     page.click("text=go-0, go-1, go-10 and 17 more")
