@@ -89,24 +89,18 @@ def _owned(member: Fields, units: Sequence[Fields], is_whole: bool) -> Fields:  
         return {"has": "", "gets": "", "gives": "", "harm": 0}
     has, gets, gives = [], [], []
     for row in units:
-        place, present, pending = (
-            (row["role"], row["place"]),
-            set(numbers_of(row["numbers"])),
-            numbers_of(row["pending"]),
-        )
+        present, pending = set(numbers_of(row["numbers"])), set(numbers_of(row["pending"]))
         wanted = present if row["target"] is None else set(numbers_of(row["target"]))
-        has.append((*place, present))
-        gets.append((*place, wanted - present))
-        gives.append((*place, present - wanted | set(pending)))
-    count = sum(len(each) for *_, each in has)
-    texts = [_places(member["kind"], each) for each in (has, gets, gives)]
-    texts[0] = (
-        f"{texts[0]} ({count:,})" if count else "nothing" if is_whole and member["state"] not in {None, UNKNOWN} else ""
-    )
-    lacks = 0 if texts[2] else 1 if texts[1] else 2 if not count else 3
-    return dict(zip(("has", "gets", "gives"), texts, strict=True)) | {
-        "harm": lacks + 4 * (member["state"] == RECONCILED)
-    }
+        has.append((row["role"], row["place"], present))
+        gets.append((row["role"], row["place"], wanted - present))
+        gives.append((row["role"], row["place"], present - wanted | pending))
+    texts = {name: _places(member["kind"], each) for name, each in (("has", has), ("gets", gets), ("gives", gives))}
+    if texts["has"]:
+        texts["has"] += f" ({sum(len(present) for *_, present in has):,})"
+    elif is_whole and member["state"] not in {None, UNKNOWN}:
+        texts["has"] = "nothing"
+    lacks = 0 if texts["gives"] else 1 if texts["gets"] else 2 if texts["has"] in {"", "nothing"} else 3
+    return texts | {"harm": lacks + 4 * (member["state"] == RECONCILED)}
 
 
 def clients_of(members: Iterable[Fields]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """A section that tells of one group: its rows, columns, words and note, once for `explain` and for the page.
 
-The rows are those of a file in `page/sql/sections/`, for the groups in `chosen`: `explain` chooses one group. They have
+The rows are those of a file in `sql/sections/`, for the groups in `chosen`: `explain` chooses one group. They have
 ``partition`` and ``group_id``, and in Python also ``kind``, the kind of the group, and ``clients``, the names of its
 members by their ids.
 """
@@ -124,7 +124,7 @@ class Section(NamedTuple):
     def query_of(self, where: str = "", **shared: str) -> str:
         """Return the same for the groups of a relation ``chosen``, its SQL; `where`: instead of its own condition."""
         text = rendered(f"{_SQL}/section.sql", order=self.order, limit=self.limit, where=where or self.where)
-        return completed(text, rows_=read(f"{_SQL}/sections/{self.source or self.name}.sql"), **shared)
+        return completed(text, rows_=read(f"report/sql/sections/{self.source or self.name}.sql"), **shared)
 
     def words(self, kind: str) -> str:
         """Return what its rows are called, in groups of a kind."""
