@@ -10,7 +10,7 @@ from kip848_records.queries.duck import DuckTables
 from kip848_records.report.comings import with_changes
 from kip848_records.report.explain import explain
 from kip848_records.report.group_history import GroupHistory
-from kip848_records.report.group_sections import MEMBERS, with_units
+from kip848_records.report.group_sections import MEMBERS, clients_of, with_units
 from tests import made_tables
 from tests.report.fitted import entries, flat
 
@@ -198,6 +198,18 @@ def test_who_joined_and_left_is_named_by_how(told):
         "left or expired: a @ h",
         "joined: a @ h",
     ]
+
+
+def test_a_rebalance_of_which_records_were_lost_took_at_least_its_time(told):
+    lost = {"group_id": "g", "group_type": "consumer", "outcome": "unknown", "history": "censored", "duration_ms": 9000}
+    (row,) = rows_of(told(rebalance=[lost | {"began_at": CAPTURED}]), "Rebalances, the latest first:")
+    assert " UTC ≥ 9 s " in row
+
+
+def test_members_with_one_client_are_told_apart_by_their_ids():
+    rows = [stay("m1", "a"), stay("m2", "a"), stay("m3", "b"), stay("m4", None, client_host=None)]
+    named = clients_of([{"instance_id": None} | row for row in rows])
+    assert named == {"m1": "a @ h, member m1", "m2": "a @ h, member m2", "m3": "b @ h"}
 
 
 def test_nothing_is_said_of_rebalances_without_epochs():

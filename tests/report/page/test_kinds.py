@@ -238,6 +238,7 @@ def test_a_group_has_the_rows_of_its_kind_only(made):
     assert kinds["connect-sink1"] == "classic"
     histories = {group_id: history for (_, _, group_id), history in made.histories.items()}
     assert {"generations", "workers", "topics"}.isdisjoint(histories["st"])
+    assert "units" not in histories["st"], "they are a part of the members"
     assert "topics" in histories["share1"]
     # Without the static member that was replaced.
     assert sorted(filter(None, (row["has"] for row in histories["static"]["members"]))) == ["ss 0-1 (2)", "ss 2 (1)"]
