@@ -28,6 +28,7 @@ from kip848_records.queries.engines import open_tables
 from kip848_records.report.explain import explain
 from kip848_records.report.fleet_text import fleet_terminal
 from kip848_records.report.group_history import GroupHistory
+from kip848_records.report.group_sections import SECTIONS, numbers_of, units_text
 from kip848_records.report.page.contents import contents
 from kip848_records.report.page.phrases import blocker_text
 from kip848_records.text import client_text
@@ -143,8 +144,20 @@ CAUSES = {
 OTHER_CAUSE = "#8C8C8C"
 HATCHES = {"observed": "", "left_censored": "\\", "right_censored": "/", "censored": "x"}
 incarnation = of_group.incarnations[-1]
-captured_ms = next(each["captured_ms"] for each in found.groups if each["group_id"] == group)
-history = found.histories.get((cluster, incarnation.partition, group), {})
+(of_list,) = (each for each in found.groups if (each["group_id"], each["partition"]) == (group, incarnation.partition))
+captured_ms = of_list["captured_ms"]
+
+
+def rows_of(*names):
+    """The rows of sections of the page, as their SQL returns them, for the group's last partition."""
+    named = [each for each in SECTIONS if each.name in names]
+    return [row for each in named for row in of_group.section(each) if row["partition"] == incarnation.partition]
+
+
+def units_of(row):
+    """Partitions, connectors and tasks as the page names them; None for nothing."""
+    numbers = numbers_of(row["numbers"])
+    return units_text(of_list["kind"], row["place"], numbers) if numbers else None
 
 
 def epochs_of(first, last, earlier):
@@ -162,11 +175,12 @@ rebalances = pd.DataFrame(
                 each["ended_at_ms"]
                 or (captured_ms if each["outcome"] == "open" else each["began_at_ms"] + (each["duration_ms"] or 0))
             ),
-            "cause": each["causes"].split(" ")[0],
-            **{name: each[name] for name in ("causes", "outcome", "duration_ms", "assigning_ms", "members")},
+            "cause": next(filter(None, each["causes"] or ()), "unknown"),
+            "causes": " ".join(filter(None, each["causes"] or ())),
+            **{name: each[name] for name in ("outcome", "duration_ms", "assigning_ms", "members")},
             **{name: each[name] for name in ("members_waited", "partitions_moved", "history")},
         }
-        for each in reversed(history.get("rebalances", []))
+        for each in reversed(rows_of("rebalances"))
     ],
     columns=[
         *("epochs", "from", "to", "cause", "causes", "outcome", "duration_ms", "assigning_ms", "members"),
@@ -226,8 +240,13 @@ else:
 
 # COMMAND ----------
 
+LATEST = """
+SELECT unix_millis(began_at) AS began_ms, first_epoch, last_epoch, outcome, duration_ms, blockers
+FROM rebalance WHERE group_id = :group AND partition = :partition AND incarnation = :incarnation
+ORDER BY began_offset DESC LIMIT 20
+"""
 shown = max(
-    of_group.rows("rebalances", incarnation),
+    opened.rows(LATEST, cluster, group=group, **incarnation._asdict()),
     key=lambda row: (row.outcome == "open", row.duration_ms or 0),
     default=None,
 )
@@ -263,7 +282,7 @@ intervals = pd.DataFrame(
             "from": times(max(each["from_ms"], began_ms)),
             "to": times(min(each["to_ms"] or ended_ms, ended_ms)),
         }
-        for each in history.get("intervals", [])
+        for each in rows_of("intervals")
         if each["incarnation"] == incarnation.incarnation
         and each["from_ms"] < ended_ms
         and (each["to_ms"] is None or each["to_ms"] > began_ms)
@@ -305,26 +324,26 @@ if not intervals.empty:
 unowned = pd.DataFrame(
     [
         {
-            "partition": f"{each['topic']} {number}",
+            "partition": f"{each['place']} {number}",
             "from": times(each["released_at_ms"]),
             # Without a new owner the gap ends with the log, or when no member was to have the partition any more.
             "to": times(each["acquired_at_ms"] or each["released_at_ms"] + each["idle_ms"]),
             "from_member": each["from_member"],
             "to_member": each["to_member"],
         }
-        for each in history.get("handovers", [])
+        for each in rows_of("handovers")
         if each["idle_ms"]
-        for number in each["numbers"]
+        for number in numbers_of(each["numbers"])
     ]
     + [
         {
-            "partition": each["units"],
+            "partition": units_of(each),
             "from": times(each["released_at_ms"]),
             "to": times(each["acquired_at_ms"] or each["released_at_ms"] + each["unowned_ms"]),
             "from_member": each["giver"],
             "to_member": each["taker"],
         }
-        for each in history.get("tasks", [])
+        for each in rows_of("free", "moved")
         if each["unowned_ms"] and each["status"] != "removed"
     ]
 )
@@ -359,7 +378,7 @@ else:
 # COMMAND ----------
 
 owned = pd.DataFrame(
-    [{name: each[name] for name in ("member_id", "role", "units")} for each in history.get("units", [])]
+    [{"member_id": each["member_id"], "role": each["role"], "units": units_of(each)} for each in rows_of("units")]
 )
 if owned.empty:
     print(f"No member of group {group} has anything now")

@@ -84,7 +84,7 @@ def committed_text(row: Fields) -> str:
         return ""
     if row["least_committed"] is None:
         return "not in this log" if row["is_unknown"] else "nothing"
-    return f"{between(row, 'committed', ' to ')}{', removed' if row['is_removed'] else ''}"
+    return f"{between(row, 'committed')}{', removed' if row['is_removed'] else ''}"
 
 
 def stillness_text(row: Fields) -> str:
@@ -117,30 +117,31 @@ def ahead_text(group_id: str | None, offsets: int, partitions: int) -> str:
 def jump_text(row: Fields) -> str:
     """Return what happened to committed offsets, and what may be claimed of it."""
     before, after = between(row, "before"), between(row, "after")
+    was, came = ("was", "is") if row["least_before"] == row["most_before"] else ("were", "are")
     if row["jump"] == "lost":
         old = (
             ""
             if row["age_ms"] is None
-            else f", {'up to ' if ' ' in row['numbers'] else ''}{duration_text(row['age_ms'])} old"
+            else f", {'up to ' if row['least_age_ms'] != row['age_ms'] else ''}{duration_text(row['age_ms'])} old"
         )
-        return f"{before} was lost{old}: {_why_lost(row)}"
+        return f"{before} {was} lost{old}: {_why_lost(row)}"
     if row["jump"] == "recreated":
-        return f"{before} was of a topic that was created anew, {after} is of the new one: {_NOTHING_FOLLOWS}"
+        return f"{before} {was} of a topic that was created anew, {after} {came} of the new one: {_NOTHING_FOLLOWS}"
     if row["jump"] == "first_commit":
         return f"the first commit is {after}: it skipped at most {_offsets(row)}"
     if row["jump"] == "restart_after_loss":
-        return f"{before} was lost, then came {after}: {_after_loss(row)}"
+        return f"{before} {was} lost, then came {after}: {_after_loss(row)}"
     if row["jump"] == "restart_after_negative":
-        return f"{before} was replaced by a negative offset, then another owner committed {after}: {_after_loss(row)}"
+        return f"{before} {was} replaced by a negative offset, then another owner committed {after}: {_after_loss(row)}"
     alone = ", while the group had no members" if row["context"] == "no_members" else ""
     way, claim = ("back", _back(row)) if row["jump"] == "back" else ("ahead", _ahead(row))
     return f"{way} from {before} to {after}{alone}: {claim}"
 
 
-def between(row: Fields, name: str, to: str = "-") -> str:
-    """Return the least and the most of something, if they differ."""
+def between(row: Fields, name: str) -> str:
+    """Return the least and the most of something, if they differ: it is that of several partitions."""
     least, most = row[f"least_{name}"], row[f"most_{name}"]
-    return f"{least}" if least == most else f"{least}{to}{most}"
+    return f"{least}" if least == most else f"{least} to {most}"
 
 
 def _why_lost(row: Fields) -> str:

@@ -28,6 +28,7 @@ from kip848_records.report.group_history import Incarnation
 from kip848_records.report.group_sections import (
     DIAGNOSIS,
     MEMBERS,
+    PLACES_SHOWN,
     REBALANCES,
     SECTIONS,
     UNITS,
@@ -80,7 +81,7 @@ def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Text]:
 def _parts(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> Iterator[Text]:
     kind = kind_of_incarnation(group, incarnation)
     everyone = group.section(MEMBERS._replace(limit=_ALL), incarnation)
-    common = {"kind": kind, "clients": clients_of(everyone)}
+    common = {"kind": kind, "clients": clients_of(everyone), "places": PLACES_SHOWN}
     yield from current_state(group)
     if epoch is not None:
         yield from refused_records(group)
@@ -96,7 +97,7 @@ def _parts(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> 
     yield from group_not_cleaned(group)
     yield from set_while_empty(group)
     yield from diagnosis(group, troubles)
-    units = group.section(UNITS, incarnation)
+    units = group.section(UNITS._replace(limit=_ALL), incarnation)
     present = [row for row in everyone if row["is_present"] and row["state"] is not None]
     members = with_units([row | common | {"total": len(present)} for row in present], units)
     for now in group.rows("group_now"):

@@ -48,8 +48,8 @@ CONDITIONS: Final = (
     "while a new or an Empty group is in its first join phase, the broker refuses a consumer member: it must retry",
     "a client must know group.protocol=consumer: its version is not in the log",
     (
-        "subscriptions by pattern: a classic client sends only the topics that it found, and the broker is to evaluate "
-        "the pattern with RE2/J, which has neither lookaround nor back-references. Ask the owners of such clients"
+        "subscriptions by pattern: a classic client sends only the topics that it found, and the broker evaluates the "
+        "pattern with RE2/J, which has neither lookaround nor back-references. Ask the owners of such clients"
     ),
     "only the chosen assignor is in the log, not the others of partition.assignment.strategy",
 )
@@ -341,8 +341,8 @@ def _running(found: Fleet) -> Iterator[Section]:
 
 _HOW: Final = (
     (
-        "First ask for what The log does not show, at the end; of groups with the assignor range, ask whether "
-        "partitions of two topics must meet in one member"
+        "First read below what the log does not show, and ask for it. Ask the owners of groups with the assignor range "
+        "whether partitions of two topics must meet in one member"
     ),
     (
         "Restart one member with group.protocol=consumer, without partition.assignment.strategy, session.timeout.ms "
@@ -491,7 +491,7 @@ def _changes(found: Fleet) -> Iterator[Section]:
         (
             "sticky or round-robin assignor",
             (row for row in movable if row.assignor_note == "uniform"),
-            "the broker's uniform takes its place, balanced and sticky",
+            "the broker assigns with uniform, which is balanced and sticky",
         ),
         (
             "static members",

@@ -17,7 +17,7 @@ from kip848_records.report.consumption import (
 )
 from kip848_records.report.diagnosis import when_text
 from kip848_records.report.told import AT_LEAST, AT_MOST, NUMBER, SPAN, TIME, Column, Section
-from kip848_records.text import CLOCK_WENT_BACK, client_text, count_text, ranges_text, span_text
+from kip848_records.text import CLOCK_WENT_BACK, client_text, ranges_text, span_text
 from kip848_records.wording import cause_text, causes_text, member_state_text
 
 if TYPE_CHECKING:
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 CONNECTOR: Final = -1
 """The number by which Connect's assignments name the connector itself, among its tasks."""
-_PLACES_SHOWN: Final = 5
-_RANGES_WIDTH: Final = 40
+PLACES_SHOWN: Final = 5
+"""How many topics, connectors or subtopologies the terminal has in a cell; the page has all."""
+_RANGES_WIDTH: Final = 60
 _NAMED_CAUSES: Final = frozenset({"member_joined", "member_left", "members_changed", "static_member_replaced"})
 """The causes that the names of those who joined and left say better."""
 _OUTCOMES: Final = {"converged": "", OPEN: "ongoing at capture"}
@@ -60,15 +61,23 @@ def units_text(kind: str, place: str, numbers: Collection[int | None] | None) ->
     return f"{place}: {', '.join(named)}"
 
 
-def _places(kind: str, units: Iterable[tuple[str | None, str, Collection[int]]]) -> str:
-    """Return units by role and place, the first of them: ``orders 0-3, 7; active 0: 1``."""
-    named = []
-    for role, place, numbers in units:
-        if numbers:
-            text, width = units_text(kind, place, numbers), _RANGES_WIDTH + len(place)
-            named.append(f"{role or ''} {text if len(text) <= width else f'{text[:width]}…'}".lstrip())
-    more = len(named) - _PLACES_SHOWN
-    return "; ".join(named[:_PLACES_SHOWN]) + (f"; {more:,} more" if more > 0 else "")
+def _places(member: Fields, units: Iterable[tuple[str | None, str, Collection[int]]]) -> str:
+    """Return units by role and place: ``orders 0-3, 7; active 0: 1``. In the terminal they are the first of them."""
+    named = [f"{role or ''} {units_text(member['kind'], place, each)}".lstrip() for role, place, each in units if each]
+    return _first(member, [_shortened(text, member["places"]) for text in named], "; ")
+
+
+def _shortened(ranges: str, places: int | None) -> str:
+    """Return a list of ranges up to a comma, if it is long and the places have a limit."""
+    if places is None or len(ranges) <= _RANGES_WIDTH:
+        return ranges
+    return f"{ranges[:_RANGES_WIDTH].rpartition(', ')[0] or ranges.partition(', ')[0]}, …"
+
+
+def _first(row: Fields, names: Sequence[str], joint: str) -> str:
+    """Return names: all on the page, in the terminal those that `places` allows, and how many more there are."""
+    more = 0 if row["places"] is None else len(names) - row["places"]
+    return joint.join([*names[: row["places"]], *([f"{more:,} more"] if more > 0 else [])])
 
 
 def with_units(members: Sequence[Fields], units: Sequence[Fields]) -> list[Fields]:
@@ -94,9 +103,9 @@ def _owned(member: Fields, units: Sequence[Fields], is_whole: bool) -> Fields:  
         has.append((row["role"], row["place"], present))
         gets.append((row["role"], row["place"], wanted - present))
         gives.append((row["role"], row["place"], present - wanted | pending))
-    texts = {name: _places(member["kind"], each) for name, each in (("has", has), ("gets", gets), ("gives", gives))}
+    texts = {name: _places(member, each) for name, each in (("has", has), ("gets", gets), ("gives", gives))}
     if texts["has"]:
-        texts["has"] += f" ({sum(len(present) for *_, present in has):,})"
+        texts["has"] += f" ({'' if is_whole else '≥ '}{sum(len(present) for *_, present in has):,})"
     elif is_whole and member["state"] not in {None, UNKNOWN}:
         texts["has"] = "nothing"
     lacks = 0 if texts["gives"] else 1 if texts["gets"] else 2 if texts["has"] in {"", "nothing"} else 3
@@ -117,6 +126,11 @@ def client_of(row: Fields) -> str:
 
 def _units(row: Fields) -> str:
     return units_text(row["kind"], row["place"], numbers_of(row["numbers"]))
+
+
+def _partitions(row: Fields) -> str:
+    """Return partitions of a topic, also of a group whose units are others."""
+    return f"{row['place']} {ranges_text(numbers_of(row['numbers']))}"
 
 
 def _member(name: str) -> Callable[[Fields], str]:
@@ -184,12 +198,10 @@ def _running(is_connector: bool) -> Callable[[Fields], int | None]:  # noqa: FBT
 
 
 def _runs(row: Fields) -> str:
-    """Return the names of the first connectors of which a worker runs a part."""
+    """Return the names of the connectors of which a worker runs a part."""
     if row["running"] is None:
         return "no assignment"
-    named = [units_text(CONNECT, unit["connector"], unit["tasks"]) for unit in row["running"] if unit]
-    more = len(named) - _PLACES_SHOWN
-    return "; ".join([*named[:_PLACES_SHOWN], *([f"and {count_text(more, 'more connector')}"] if more > 0 else [])])
+    return _first(row, [units_text(CONNECT, unit["connector"], unit["tasks"]) for unit in row["running"] if unit], "; ")
 
 
 def _without_member(row: Fields) -> str:
@@ -232,7 +244,7 @@ FINDINGS: Final = Section(
         Column("check", "expectation"),
         Column("severity", "severity", style="graded"),
         Column("what", "message", style="text"),
-        Column("{step}", "group_epoch", NUMBER),
+        Column("{step}", _bare("group_epoch"), NUMBER),
     ),
 )
 """What `kip848 check` found in the group: only the page has it."""
@@ -253,6 +265,7 @@ FREE: Final = Section(
         Column("last {owner}", "giver", style="id"),
     ),
     shown=100,
+    relation="task_handover",
 )
 UNOWNED: Final = Section(
     "unowned",
@@ -261,11 +274,12 @@ UNOWNED: Final = Section(
     where="is_free",
     title="partitions without an owner, since a generation took them from one",
     columns=(
-        Column("partitions", _units, style="id"),
+        Column("partitions", _partitions, style="id"),
         Column("for", "free_ms", AT_LEAST),
         Column("since", "released_at_ms", TIME),
         Column("last owner", _member("from_member"), style="client"),
     ),
+    relation="ownership",
 )
 WORKERS: Final = Section(
     "workers",
@@ -275,7 +289,7 @@ WORKERS: Final = Section(
     title="workers",
     columns=(
         Column("worker", "worker", style="id"),
-        Column("leader", lambda row: "leader" if row["is_leader"] else ""),
+        Column("leader", lambda row: "yes" if row["is_leader"] else ""),
         Column("connectors", _running(is_connector=True), NUMBER),
         Column("tasks", _running(is_connector=False), NUMBER),
         Column("config offset", _bare("config_offset"), NUMBER),
@@ -284,6 +298,7 @@ WORKERS: Final = Section(
         Column("since", "joined_at_ms", TIME, "minor lesser"),
     ),
     shown=100,
+    relation="connect_assignment",
 )
 TOPICS: Final = Section(
     "topics",
@@ -291,13 +306,14 @@ TOPICS: Final = Section(
     table="share_partition_state",
     title="partitions by state",
     columns=(
-        Column("partitions", _units, style="id"),
+        Column("partitions", _partitions, style="id"),
         Column("state", "state"),
         Column("since", "from_ms", TIME),
         Column("for", "lasts_ms", AT_LEAST),
         Column("without a member", _without_member, style="id"),
         Column("without for", "free_ms", AT_LEAST),
     ),
+    relation="share_partition_state",
 )
 MEMBERS: Final = Section(
     "members",
@@ -308,6 +324,7 @@ MEMBERS: Final = Section(
         Column("protocol", lambda row: "classic" if row["is_classic"] else ""),
         Column("state", _state),
         Column("behind for", "behind_ms", AT_LEAST),
+        Column("waits for", lambda row: sum(map(bool, row["awaited"] or ())) or None, NUMBER, "lesser"),
         Column("has", "has", style="text id"),
         Column("is to get", "gets", style="text id"),
         Column("is to give up", "gives", style="text id"),
@@ -315,11 +332,12 @@ MEMBERS: Final = Section(
         Column("epoch", _bare("member_epoch"), NUMBER, "minor"),
         Column("member", "member_id", style="id"),
         Column("joined or left", lambda row: row["left_at_ms"] or row["joined_at_ms"], TIME, "minor lesser"),
-        Column("rebalance timeout", lambda row: row["rebalance_timeout_ms"] or None, SPAN, "minor lesser"),
+        Column("rebalance timeout", lambda row: row["rebalance_timeout_ms"] or None, SPAN, "lesser"),
     ),
     kept="incarnation group_type instance_id client_id client_host joined_at_ms left_at_ms joined_how waits_for "
     "at_offset",
     shown=100,
+    relation="membership",
 )
 UNITS: Final = Section(
     "units",
@@ -331,19 +349,20 @@ UNITS: Final = Section(
 CONSUMPTION: Final = Section(
     "consumption",
     "CASE WHEN state = 'blocked_by_transaction' THEN 0 WHEN state = 'suspected' THEN 1 "
-    "WHEN state IN ('negative_offset', 'messages_wait', 'committed_beyond_end') THEN 2 WHEN state = 'progress' THEN 4 "
-    "ELSE 3 END, silent_ms DESC, at_offset, place, member_id, state, evidence, least_committed, is_minimum, numbers, "
-    "incarnation",
+    "WHEN state IN ('negative_offset', 'messages_wait', 'committed_beyond_end') THEN 2 "
+    "WHEN ahead_group IS NOT NULL THEN 3 WHEN state = 'progress' THEN 5 ELSE 4 END, silent_ms DESC, at_offset, place, "
+    "member_id, state, evidence, least_committed, is_minimum, numbers, incarnation",
     table="commit_progress",
     title="committed offsets of what members own, the worst first",
     columns=(
-        Column("partitions", _units, style="id"),
+        Column("partitions", _partitions, style="id"),
         Column("committed", committed_text, NUMBER),
         Column("unmoved for", stillness_text, SPAN),
         Column("progress", progress_text, style="text graded"),
         Column("{member}", _member("member_id"), style="client"),
     ),
     shown=30,
+    relation="consumption_now",
 )
 NOT_SUBSCRIBED: Final = Section(
     "not_subscribed",
@@ -352,14 +371,15 @@ NOT_SUBSCRIBED: Final = Section(
     title="committed offsets of topics to which no member subscribes (no fault by itself)",
     limit=20,
     columns=(
-        Column("partitions", _units, style="id"),
-        Column("committed", lambda row: between(row, "committed", " to "), NUMBER),
+        Column("partitions", _partitions, style="id"),
+        Column("committed", lambda row: between(row, "committed"), NUMBER),
         Column("last commit at", "committed_ms", TIME),
         Column("before the capture", "ago_ms", SPAN),
         Column("by", committed_by_text),
     ),
     shown=5,
     is_past=True,
+    relation="commit_progress",
 )
 REPEATS: Final = Section(
     "repeats",
@@ -369,7 +389,7 @@ REPEATS: Final = Section(
     limit=20,
     columns=(
         Column("acquired", "acquired_ms", TIME),
-        Column("partitions", _units, style="id"),
+        Column("partitions", _partitions, style="id"),
         Column("read again", lambda row: f"≤ {int(row['repeat_at_most']):,}", NUMBER),
         Column("last commit before", "committed_age_ms", SPAN),
         Column("owner before", lambda row: "ended without a commit" if row["ended_uncommitted"] else ""),
@@ -378,6 +398,7 @@ REPEATS: Final = Section(
     ),
     shown=5,
     is_past=True,
+    relation="handover_progress",
 )
 JUMPS: Final = Section(
     "jumps",
@@ -387,13 +408,15 @@ JUMPS: Final = Section(
     title="jumps of committed offsets, the latest first",
     columns=(
         Column("at", "jumped_ms", TIME),
-        Column("partitions", _units, style="id"),
+        Column("partitions", _partitions, style="id"),
         Column("what", jump_text, style="text"),
     ),
     kept="jump at_offset",
     is_past=True,
-    note="Offsets are counted, not messages; what was read but not committed does not show",
+    note="Offsets are counted, not messages; what was read but not committed does not show. Of several partitions the "
+    "least and the most offset are named",
     page="docs/consumption.md",
+    relation="commit_jump",
 )
 GENERATIONS: Final = Section(
     "generations",
@@ -436,13 +459,14 @@ REBALANCES: Final = Section(
         Column("cause", _why, style="text"),
     ),
     kept="group_type began_offset first_epoch last_epoch ended_at_ms outcome duration_ms history",
+    relation="rebalance",
 )
 HANDOVERS: Final = Section(
     "handovers",
     "at_offset DESC, place, from_member, to_member, released_at_ms, incarnation",
     title="partition handovers, the latest first",
     columns=(
-        Column("partitions", _units, style="id"),
+        Column("partitions", _partitions, style="id"),
         Column("from", lambda row: row["from_member"] or "first owner", style="id"),
         Column("to", lambda row: row["to_member"] or "no owner", style="id"),
         Column("acquired", "acquired_at_ms", TIME),
@@ -486,6 +510,7 @@ CONVERSIONS: Final = Section(
         Column("both protocols until", _mixed_until, TIME),
     ),
     is_past=True,
+    relation="group_migration",
 )
 BEFORE_AND_AFTER: Final = Section(
     "periods",
@@ -510,6 +535,7 @@ BEFORE_AND_AFTER: Final = Section(
     is_past=True,
     note="Do not compare the time without an owner between protocols: a classic group hides its join phase",
     page="docs/groups/migration.md",
+    relation="protocol_comparison",
 )
 SECTIONS: Final = (
     DIAGNOSIS,
@@ -544,7 +570,7 @@ def told(history: dict[str, list[Fields]], kind: str, blockers: Sequence[str] = 
 
     `history`: rows of the queries of sections, by the names of these. `blockers`: ids of members, the worst first.
     """
-    common = {"kind": kind, "clients": clients_of(history.get(MEMBERS.name, ()))}
+    common = {"kind": kind, "clients": clients_of(history.get(MEMBERS.name, ())), "places": None}
     omitted = []
     for section in (each for each in SECTIONS if each.name in history):
         rows = history[section.name] = [row | common for row in history[section.name]]

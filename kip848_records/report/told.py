@@ -36,7 +36,7 @@ AT_MOST: Final = "at most"
 CLASSES: Final = {TEXT: "", TIME: "time"}
 RIGHT: Final = (NUMBER, SPAN, AT_LEAST, AT_MOST)
 _KEY: Final = str.maketrans(" ", "_", "{}")
-_OF_ALL: Final = frozenset({"partition", "group_id", "nth", "total", "kind", "clients"})
+_OF_ALL: Final = frozenset({"partition", "group_id", "nth", "total", "kind", "clients", "places"})
 _SQL: Final = "report/page/sql"
 
 
@@ -99,6 +99,7 @@ class Section(NamedTuple):
     the page's scripts draw besides the columns, by default all. `is_past`: the terminal has the rows of all
     incarnations, not only those of the last one. `is_folded`: it is closed on the page at first. `note`: stands below
     it. `page`: that of the documentation, which only the terminal names: the page may be on another machine.
+    `relation`: has the rows that the terminal leaves out.
     """
 
     name: str
@@ -115,6 +116,7 @@ class Section(NamedTuple):
     is_folded: bool = False
     note: str = ""
     page: str = ""
+    relation: str = ""
 
     @property
     def query(self) -> str:
@@ -150,6 +152,8 @@ class Section(NamedTuple):
         cut = f", {len(shown):,} of {total:,}" if total > len(shown) else ""
         yield Text(f"\n{title or _titled(self.title, kind)}{cut}:")
         yield from table(self.columns, shown, kind)
+        if cut and self.relation:
+            yield Text(f"  and {total - len(shown):,} more: see {self.relation}")
         if self.note:
             yield Text(f"\n{self.note}. See {with_page_paths(self.page)}")
 

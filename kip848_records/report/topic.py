@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.results import FAULT, NOT_APPLICABLE, PASS, UNKNOWN
 from kip848_records.machine.disks import bytes_text
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
@@ -41,7 +42,7 @@ class TopicContents(NamedTuple):
     `results`: of the expectations `CHECKS`. `owners`: clients by partition and group, with offset commits only.
     `lost`: the partitions in which records were lost, and between which offsets. `is_counted`: false if the topic holds
     records, but the tables do not count them. `long_ms`: `max_timeout` and `grace` of the expectation
-    `hanging_transaction`, together, in ms. `default_batch`: `max_bytes` of `operation_size`.
+    `hanging_transaction`, together, in ms.
     """
 
     run: Run
@@ -54,7 +55,6 @@ class TopicContents(NamedTuple):
     lost: Sequence[Row]
     is_counted: bool
     long_ms: float
-    default_batch: float
 
     @property
     def records(self) -> int:
@@ -139,7 +139,6 @@ def contents(tables: Tables, run: Run, results: Sequence[Result], settings: Mapp
         rows["lost_records"],
         bool(rows["topic_types"]) or not tables.rows(query("topic_held"), run.cluster),
         (hanging["max_timeout"] + hanging["grace"]) * _KILO,
-        settings["operation_size"].limits["max_bytes"],
     )
 
 
@@ -263,11 +262,16 @@ def _largest(found: TopicContents) -> str:
     place = f"largest batch: {row.largest_batch_bytes:,} bytes, in partition {row.partition}"
     place += f" at offset {row.largest_batch_offset}"
     if limit is None:
-        return f"{place}; the topic's max.message.bytes is not in a copy, its default is {found.default_batch:,.0f}"
+        return f"{place}; the topic's max.message.bytes is not in a copy, its default is {_default_batch():,}"
     near = (
         ": a group that grows beyond it cannot change any more" if row.largest_batch_bytes > limit * _NEAR_LIMIT else ""
     )
     return f"{place}, {_share(row.largest_batch_bytes, limit)} of max.message.bytes, {limit:,}{near}"
+
+
+def _default_batch() -> int:
+    """Return Kafka's default of `max.message.bytes`."""
+    return next(int(each.limits["max_bytes"].default) for each in EXPECTATIONS if each.name == "operation_size")
 
 
 def _open(found: TopicContents) -> Iterator[Section]:

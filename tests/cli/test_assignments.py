@@ -312,7 +312,7 @@ def test_units_that_another_configuration_does_not_know_run_nowhere(out, explain
     found = [row for row in table_rows(out, "task_handover", "c") if row["group_id"] == "two-clusters"]
     lost = {(row["connector"], row["task"]): row["status"] for row in found if row["reason"] == "worker_left"}
     assert lost == dict.fromkeys(JDBC | S3, "open")
-    assert "Without a worker:" in explained(capsys, "two-clusters")
+    assert "Connectors and tasks without a worker:" in explained(capsys, "two-clusters")
 
 
 @pytest.mark.slow

@@ -532,7 +532,7 @@ def test_question_simple_groups(tmp_path):
 
 
 def test_question_ready_to_move(ask_of):
-    found = {row[0]: (row[3], row[6]) for row in ask_of("ready_to_move", "group-kinds")}
+    found = {row[0]: (row[3], row[7]) for row in ask_of("ready_to_move", "group-kinds")}
     assert found == dict.fromkeys(("coop", "eager", "mig", "static"), ("online", 3))
     found = {row[0]: (row[1], row[3]) for row in ask_of("ready_to_move", "connect")}
     assert found["connect-cluster"] == ("connect", "not_a_consumer")

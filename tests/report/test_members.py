@@ -127,7 +127,7 @@ def test_nothing_is_claimed_of_members_whose_states_were_lost(told, tmp_path):
                  member_state_timeline=[state("m2", "unknown")])  # fmt: skip
     assert rows_of(lines, "Members:") == ["b @ h insufficient data m2"]
     group = GroupHistory(DuckTables(str(tmp_path)), "g", "c")
-    rows = [row | {"kind": "consumer", "clients": {}} for row in group.section(MEMBERS)]
+    rows = [row | {"kind": "consumer", "clients": {}, "places": None} for row in group.section(MEMBERS)]
     shown = MEMBERS.rows_for_page(with_units(rows, []))
     assert {row["member_id"]: (row["state_text"], row["has"]) for row in shown} == {
         "m1": ("", ""),

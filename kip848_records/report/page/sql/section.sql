@@ -7,4 +7,4 @@ FROM (
     WHERE {{ where }}
 ) AS numbered
 WHERE nth <= {{ limit }}
-ORDER BY partition, group_id, nth
+ORDER BY {{ order }}, partition, group_id

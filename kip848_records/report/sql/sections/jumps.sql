@@ -3,8 +3,8 @@
 SELECT partition, group_id, incarnation, place, kind AS jump, context, cause, is_late, is_recovered, is_changed_again, goes_back,
   unix_millis(jumped_at) AS jumped_ms, min(before_offset) AS least_before, max(before_offset) AS most_before,
   min(after_offset) AS least_after, max(after_offset) AS most_after, sum(CAST(amount AS double)) AS amount,
-  sum(CAST(before_offset AS double)) AS whole, max(age_ms) AS age_ms, max(retention_ms) AS retention_ms,
-  max(assumed_retention_ms) AS assumed_retention_ms, min(at_offset) AS at_offset,
+  sum(CAST(before_offset AS double)) AS whole, min(age_ms) AS least_age_ms, max(age_ms) AS age_ms,
+  retention_ms, assumed_retention_ms, min(at_offset) AS at_offset,
   array_join(array_sort(collect_list(number)), ' ') AS numbers
 FROM (
   SELECT found.*, recovered_at IS NOT NULL AS is_recovered, after_offset < before_offset AS goes_back,
@@ -22,4 +22,4 @@ FROM (
   ) AS found
 ) AS jumped
 GROUP BY partition, group_id, incarnation, place, kind, context, cause, is_late, is_recovered, is_changed_again, goes_back,
-  jumped_at, amount IS NULL
+  jumped_at, amount IS NULL, retention_ms, assumed_retention_ms
