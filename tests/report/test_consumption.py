@@ -131,15 +131,16 @@ def test_without_commits_nothing_is_said_of_them(tables, tmp_path):
 
 @pytest.fixture
 def made(tmp_path):
-    def made(progress=(), jumps=()):
+    def made(progress=(), jumps=(), partitions=(0,)):
         state = {"group_id": "g", "group_type": "consumer", "state": "Stable", "members": 1, "since": 0}
+        states = [state | {"partition": each} for each in partitions]
         made_tables.write(
             tmp_path,
             "c",
             **dict.fromkeys(made_tables.OF_KINDS, ()),
             audit_runs=[{"run": 1, "captured_at": CAPTURED, "offset_commits": True}],
-            group_state=[state],
-            group_state_timeline=[state],
+            group_state=states,
+            group_state_timeline=states,
             commit_progress=[KEY | {"owner": "member", "history": "right_censored"} | row for row in progress],
             commit_jump=[KEY | {"offset": nth} | row for nth, row in enumerate(jumps)],
         )
@@ -277,3 +278,12 @@ def test_jumps_are_cut(made):
     said = "\n".join(lines)
     assert "  and 5 more: see commit_jump\n" in said
     assert lines[-1].startswith("Offsets are counted, not messages; what was read but not committed does not show. Of")
+
+
+def test_jumps_of_several_partitions_of_the_log_are_in_one_order(made):
+    """A group is in two partitions of the log after it got more of them."""
+    lost = {"kind": "lost", "before_offset": 7, "cause": "deleted"}
+    old = [lost | {"offsets_partition": 3, "partition": nth, "jumped_at": 1_000_000 * nth} for nth in range(25)]
+    new = lost | {"offsets_partition": 9, "partition": 77, "jumped_at": 30_000_000}
+    lines = lines_of(made((), [*old, new], partitions=(3, 9)), JUMPS)
+    assert " ".join(lines[3].split()).startswith("1970-01-01 00:00:30 UTC t 77 ")

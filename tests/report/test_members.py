@@ -275,3 +275,22 @@ def test_a_group_that_is_not_ready_needs_topics(told):
         "  changelog    app-changelog",
         "  Brokers create repartition and changelog topics once all sources exist",
     ]
+
+
+@pytest.mark.parametrize(
+    ("places", "has"),
+    [
+        (None, "orders 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38; t0 1; t1 1; t2 1"),
+        (3, "orders 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, …; t0 1; t1 1; 1 more"),
+    ],
+)
+@pytest.mark.parametrize(("total", "count"), [(4, "23"), (5, "≥ 23")])
+def test_the_page_has_all_that_a_member_has(places, has, total, count):
+    """The terminal ends a long list at a comma. Where not all rows were read, the count is a minimum."""
+    member = {"kind": "consumer", "places": places, "incarnation": 0, "member_id": "m", "is_present": True}
+    member |= {"state": "reconciled", "behind_ms": None}
+    unit = {"incarnation": 0, "member_id": "m", "role": None, "target": None, "pending": "", "total": total}
+    units = [unit | {"place": "orders", "numbers": " ".join(map(str, range(0, 40, 2)))}]
+    units += [unit | {"place": f"t{nth}", "numbers": "1"} for nth in range(3)]
+    (found,) = with_units([member], units)
+    assert found["has"] == f"{has} ({count})"

@@ -138,8 +138,11 @@ def test_only_groups_that_are_gone_have_a_command_that_deletes_them(troubled, ca
 
 def test_the_limits_of_the_expectation_say_what_hangs(troubled, capsys):
     config = troubled.parent / "c.toml"
-    config.write_text("[expectations.hanging_transaction]\nmax_timeout = 7900\n")
+    config.write_text(
+        "[expectations.hanging_transaction]\nmax_timeout = 7900\n[expectations.operation_size]\nmax_bytes = 5\n"
+    )
     said = told(capsys, troubled, "--config", config)
+    assert "its default is 1,048,588" in " ".join(said.split())
     assert "open transactions" not in said.splitlines()[1]
     assert "probably hanging" not in said
 
