@@ -1,4 +1,4 @@
-"""What people are told of partitions of `__consumer_offsets` that the cleaner does not come to."""
+"""What is said of partitions of `__consumer_offsets` that the cleaner does not come to."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def well(group: GroupHistory, kind: str, troubles: Sequence[Mapping[str, Any]]) 
     """Yield one sentence for a group with which nothing is wrong: what its members own.
 
     It says since when only for a classic group: the state of another one is above with its time. An empty group is well
-    too. Only offset commits show whether members consume what they own. `troubles`: those that are told below.
+    too. Only offset commits show whether members consume what they own. `troubles`: those that are shown below.
     """
     for now in group.rows("group_now"):
         lasts = "" if now.generation is None else _lasting((_since_text(now.completed_ms, now.history), now.stands_ms))
@@ -70,7 +70,7 @@ def well(group: GroupHistory, kind: str, troubles: Sequence[Mapping[str, Any]]) 
 
 
 def _over(troubles: Sequence[Mapping[str, Any]]) -> str:
-    """Return which alarms that are told below are over; empty without one."""
+    """Return which alarms that are shown below are over; empty without one."""
     over = [row for row in troubles if row["severity"] != INFO and not row["is_present"]]
     if not over:
         return ""

@@ -25,6 +25,7 @@ from kip848_records.report.explain_kind import (
     shared_urls,
 )
 from kip848_records.report.group_history import Incarnation
+from kip848_records.report.group_section import NUMBER, SPAN, TIME, Column, table
 from kip848_records.report.group_sections import (
     DIAGNOSIS,
     MEMBERS,
@@ -39,7 +40,6 @@ from kip848_records.report.group_sections import (
 )
 from kip848_records.report.readiness import readiness, refused_records
 from kip848_records.report.terminal import fitted, ids_text, wrapped
-from kip848_records.report.told import NUMBER, SPAN, TIME, Column, table
 from kip848_records.report.transactions import transactions_of_group
 from kip848_records.report.wrong import also_wrong, mixed, needed_topics
 from kip848_records.text import (

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.queries.changed_limits import changed_limits
+from kip848_records.report.group_section import with_rows
 from kip848_records.report.sql import query
-from kip848_records.report.told import filled
 from kip848_records.tables.errors import NoGroupError, TablesError
 from kip848_records.tables.location import groups_command, place_text
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kip848_records.queries.tables import Parameter, Row, Tables
-    from kip848_records.report.told import Section
+    from kip848_records.report.group_section import GroupSection
 
 
 _CHOSEN: Final = "SELECT DISTINCT partition, group_id FROM group_state_timeline WHERE group_id = :group"
@@ -66,9 +66,9 @@ class GroupHistory:
         self.limits = capture_limits(tables, self.cluster)
         self.changed_limits = changed_limits(tables, self.cluster)
 
-    def with_rows(self, sections: Sequence[Section]) -> list[Section]:
+    def with_rows(self, sections: Sequence[GroupSection]) -> list[GroupSection]:
         """Return those of the sections that may have rows: all but those whose tables have none in the cluster."""
-        return filled(self._tables, self.cluster, sections)
+        return with_rows(self._tables, self.cluster, sections)
 
     def rows(self, name: str, incarnation: Incarnation | None = None, **parameters: Parameter) -> list[Row]:
         """Return the answer to a question about the group, or about one of its incarnations, as `Tables.rows` does.
@@ -79,7 +79,7 @@ class GroupHistory:
         return self._tables.rows(query(name), self.cluster, group=self.group_id, **selection, **parameters)
 
     def section(
-        self, section: Section, incarnation: Incarnation | None = None, where: str = "", **parameters: Parameter
+        self, section: GroupSection, incarnation: Incarnation | None = None, where: str = "", **parameters: Parameter
     ) -> list[dict[str, Any]]:
         """Return the rows of a section about this group, in all partitions that had it, or about an incarnation.
 

@@ -16,7 +16,7 @@ from kip848_records.report.consumption import (
     stillness_text,
 )
 from kip848_records.report.diagnosis import when_text
-from kip848_records.report.told import AT_LEAST, AT_MOST, NUMBER, SPAN, TIME, Column, Section
+from kip848_records.report.group_section import AT_LEAST, AT_MOST, NUMBER, SPAN, TIME, Column, GroupSection
 from kip848_records.text import CLOCK_WENT_BACK, client_text, ranges_text, span_text
 from kip848_records.wording import cause_text, causes_text, member_state_text
 
@@ -227,7 +227,7 @@ def _counted(name: str) -> Callable[[Fields], str]:
     return text
 
 
-DIAGNOSIS: Final = Section(
+DIAGNOSIS: Final = GroupSection(
     "diagnosis",
     "CASE WHEN is_present THEN 0 ELSE 1 END, CASE severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END, "
     "coalesce(cost_share, 0) DESC, last_ms DESC, pattern, first_ms, client_id, client_host, instance_id, "
@@ -236,7 +236,7 @@ DIAGNOSIS: Final = Section(
     kept="when pattern severity first_ms last_ms ended_ms is_present sentence next_step explained_by client_id "
     "client_host instance_id member_id what at_offset",
 )
-FINDINGS: Final = Section(
+FINDINGS: Final = GroupSection(
     "findings",
     "",
     title="checks",
@@ -248,7 +248,7 @@ FINDINGS: Final = Section(
     ),
 )
 """What `kip848 check` found in the group: only the page has it."""
-FREE: Final = Section(
+FREE: Final = GroupSection(
     "free",
     "released_at_ms, place, giver, expected_at_ms, at_offset, incarnation, reason, was_warm, numbers",
     table="task_handover",
@@ -267,7 +267,7 @@ FREE: Final = Section(
     shown=100,
     relation="task_handover",
 )
-UNOWNED: Final = Section(
+UNOWNED: Final = GroupSection(
     "unowned",
     "released_at_ms, place, from_member, at_offset, incarnation",
     source="handovers",
@@ -281,7 +281,7 @@ UNOWNED: Final = Section(
     ),
     relation="ownership",
 )
-WORKERS: Final = Section(
+WORKERS: Final = GroupSection(
     "workers",
     "worker_url, member_id",
     table="connect_assignment",
@@ -300,7 +300,7 @@ WORKERS: Final = Section(
     shown=100,
     relation="connect_assignment",
 )
-TOPICS: Final = Section(
+TOPICS: Final = GroupSection(
     "topics",
     "CASE WHEN state = 'initialized' THEN 1 ELSE 0 END, free_since_ms DESC, place, state, incarnation",
     table="share_partition_state",
@@ -315,7 +315,7 @@ TOPICS: Final = Section(
     ),
     relation="share_partition_state",
 )
-MEMBERS: Final = Section(
+MEMBERS: Final = GroupSection(
     "members",
     "CASE WHEN is_present THEN 0 ELSE 1 END, behind_ms DESC, at_offset DESC, member_id, group_type, incarnation DESC",
     title="members",
@@ -339,14 +339,14 @@ MEMBERS: Final = Section(
     shown=100,
     relation="membership",
 )
-UNITS: Final = Section(
+UNITS: Final = GroupSection(
     "units",
     "CASE WHEN pending <> '' THEN 0 WHEN target <> numbers THEN 1 ELSE 2 END, member_id, role, place, incarnation",
     table="member_assignment",
     title="assignments",
     limit=2000,
 )
-CONSUMPTION: Final = Section(
+CONSUMPTION: Final = GroupSection(
     "consumption",
     "CASE WHEN state = 'blocked_by_transaction' THEN 0 WHEN state = 'suspected' THEN 1 "
     "WHEN state IN ('negative_offset', 'messages_wait', 'committed_beyond_end') THEN 2 "
@@ -364,7 +364,7 @@ CONSUMPTION: Final = Section(
     shown=30,
     relation="consumption_now",
 )
-NOT_SUBSCRIBED: Final = Section(
+NOT_SUBSCRIBED: Final = GroupSection(
     "not_subscribed",
     "committed_ms DESC, place",
     table="commit_progress",
@@ -381,7 +381,7 @@ NOT_SUBSCRIBED: Final = Section(
     is_past=True,
     relation="commit_progress",
 )
-REPEATS: Final = Section(
+REPEATS: Final = GroupSection(
     "repeats",
     "repeat_at_most DESC, acquired_ms DESC, place, from_member, member_id, incarnation",
     table="commit_progress",
@@ -400,7 +400,7 @@ REPEATS: Final = Section(
     is_past=True,
     relation="handover_progress",
 )
-JUMPS: Final = Section(
+JUMPS: Final = GroupSection(
     "jumps",
     "jumped_ms DESC, at_offset DESC, place, jump, numbers, incarnation",
     limit=200,
@@ -418,7 +418,7 @@ JUMPS: Final = Section(
     page="docs/consumption.md",
     relation="commit_jump",
 )
-GENERATIONS: Final = Section(
+GENERATIONS: Final = GroupSection(
     "generations",
     "at_offset DESC, incarnation DESC, generation DESC",
     limit=200,
@@ -441,7 +441,7 @@ GENERATIONS: Final = Section(
     ),
     shown=0,
 )
-REBALANCES: Final = Section(
+REBALANCES: Final = GroupSection(
     "rebalances",
     "began_offset DESC, incarnation DESC",
     limit=200,
@@ -461,7 +461,7 @@ REBALANCES: Final = Section(
     kept="group_type began_offset first_epoch last_epoch ended_at_ms outcome duration_ms history",
     relation="rebalance",
 )
-HANDOVERS: Final = Section(
+HANDOVERS: Final = GroupSection(
     "handovers",
     "at_offset DESC, place, from_member, to_member, released_at_ms, incarnation",
     title="partition handovers, the latest first",
@@ -494,7 +494,7 @@ MOVED: Final = FREE._replace(
     shown=0,
     is_folded=True,
 )
-CONVERSIONS: Final = Section(
+CONVERSIONS: Final = GroupSection(
     "migrations",
     "at_offset DESC, incarnation DESC",
     limit=20,
@@ -512,7 +512,7 @@ CONVERSIONS: Final = Section(
     is_past=True,
     relation="group_migration",
 )
-BEFORE_AND_AFTER: Final = Section(
+BEFORE_AND_AFTER: Final = GroupSection(
     "periods",
     "at_offset DESC, incarnation DESC, protocol",
     limit=20,
@@ -539,8 +539,8 @@ BEFORE_AND_AFTER: Final = Section(
 )
 SECTIONS: Final = (
     DIAGNOSIS,
-    Section("states", "at_offset DESC, incarnation DESC, state", title="states of the group", limit=400),
-    Section(
+    GroupSection("states", "at_offset DESC, incarnation DESC, state", title="states of the group", limit=400),
+    GroupSection(
         "intervals",
         "CASE WHEN to_ms IS NULL THEN 0 ELSE 1 END, at_offset DESC, member_id, incarnation DESC, state",
         title="intervals of members",
@@ -565,7 +565,7 @@ SECTIONS: Final = (
 )
 
 
-def told(history: dict[str, list[Fields]], kind: str, blockers: Sequence[str] = ()) -> Fields:
+def for_page(history: dict[str, list[Fields]], kind: str, blockers: Sequence[str] = ()) -> Fields:
     """Return what the page has of a group's history: the rows of sections by their names, and what is left out.
 
     `history`: rows of the queries of sections, by the names of these. `blockers`: ids of members, the worst first.

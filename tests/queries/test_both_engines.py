@@ -20,10 +20,10 @@ from kip848_records.queries import texts
 from kip848_records.queries.answers import ANSWERS
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.questions import questions
+from kip848_records.report.group_section import relations, sections_with_rows
 from kip848_records.report.group_sections import SECTIONS
 from kip848_records.report.metrics import _LAST_RUN
 from kip848_records.report.sql import query
-from kip848_records.report.told import relations, sections_with_rows
 from tests import commits_of_a_broker, made_tables
 from tests.audits import CLUSTERS
 from tests.equal_rows import Rows

@@ -14,10 +14,10 @@ from kip848_records.queries.texts import completed, read
 from kip848_records.replay.blocker.advice import PATTERNS, no_evidence
 from kip848_records.report.diagnosis import pattern_text, when_text
 from kip848_records.report.fleet import fleet
-from kip848_records.report.group_sections import SECTIONS, told
+from kip848_records.report.group_section import relations, with_rows
+from kip848_records.report.group_sections import SECTIONS, for_page
 from kip848_records.report.headline import SINCE, since_text
 from kip848_records.report.readiness import upgrade_reasons, upgrade_text
-from kip848_records.report.told import filled, relations
 from kip848_records.text import ranges_text
 from kip848_records.wording import member_state_text
 
@@ -241,12 +241,12 @@ def _histories(tables: Tables, cluster: str, groups: Sequence[Fields]) -> dict[t
     """Return what happened in groups, by their ids."""
     by_key = {(group["cluster"], group["partition"], group["group_id"]): group for group in groups}
     found: dict[tuple[str, int, str], dict[str, list[Fields]]] = {}
-    for section in filled(tables, cluster, SECTIONS):
+    for section in with_rows(tables, cluster, SECTIONS):
         for row in tables.arrow(section.query, cluster, groups=GROUPS_DRAWN, intervals=INTERVALS_DRAWN).to_pylist():
             history = found.setdefault((cluster, row["partition"], row["group_id"]), {})
             history.setdefault(section.name, []).append(row)
     unlisted = {"kind": CONSUMER, "blockers": ()}
-    return {key: told(history, **_of(by_key.get(key, unlisted))) for key, history in found.items()}
+    return {key: for_page(history, **_of(by_key.get(key, unlisted))) for key, history in found.items()}
 
 
 def _of(group: Fields) -> Fields:

@@ -260,7 +260,7 @@ def _data(contents: Contents) -> dict[str, Any]:
         "runbook": {pattern: entries()[pattern] for pattern in sorted(patterns & entries().keys())},
         "health": HEALTH,
         "sections": [section.name for section in (FINDINGS, *SECTIONS)],
-        "told": {
+        "groupTables": {
             kind: [section.for_page(kind) for section in (FINDINGS, *SECTIONS) if section.columns] for kind in kinds
         },
         "clockWentBack": CLOCK_WENT_BACK,

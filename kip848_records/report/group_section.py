@@ -1,4 +1,4 @@
-"""A section that tells of one group: its rows, columns, words and note, once for `explain` and for the page.
+"""A section of a group's history: its rows, columns, words and note, once for `explain` and for the page.
 
 The rows are those of a file in `sql/sections/`, for the groups in `chosen`: `explain` chooses one group. They have
 ``partition`` and ``group_id``, and in Python also ``kind``, the kind of the group, and ``clients``, the names of its
@@ -87,7 +87,7 @@ def cell_text(value: Any, kind: str) -> str:  # noqa: ANN401 - of the kind
     return span_text(value, is_minimum=kind == AT_LEAST) if kind in {SPAN, AT_LEAST} else f"{value:,}"
 
 
-class Section(NamedTuple):
+class GroupSection(NamedTuple):
     """A section of a group's history.
 
     `limit`: how many rows of a group the page has, the first by `order`; `shown`: how many of them the terminal has, 0
@@ -172,13 +172,13 @@ def _titled(title: str, kind: str) -> str:
     return said[0].upper() + said[1:]
 
 
-def filled(tables: Tables, cluster: str, sections: Sequence[Section]) -> list[Section]:
+def with_rows(tables: Tables, cluster: str, sections: Sequence[GroupSection]) -> list[GroupSection]:
     """Return those of the sections that may have rows: all but those whose tables have none in the cluster."""
     found = {row.name for row in tables.rows(sections_with_rows(sections), cluster)}
     return [each for each in sections if not each.table or each.name in found]
 
 
-def sections_with_rows(sections: Sequence[Section]) -> str:
+def sections_with_rows(sections: Sequence[GroupSection]) -> str:
     """Return SQL for the names of the sections whose `table` has rows."""
     return rendered(f"{_SQL}/sections_with_rows.sql", sections=[each for each in sections if each.table])
 
