@@ -73,7 +73,7 @@ def _has(row: Fields) -> str:
 
 _CLASSIC_MEMBERS: Final = (
     Column("client", client_of),
-    Column("leader", lambda row: "leader" if row["is_leader"] else ""),
+    Column("leader", lambda row: "yes" if row["is_leader"] else ""),
     Column("has", _has),
     Column("member", "member_id"),
 )

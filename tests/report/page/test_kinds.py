@@ -66,7 +66,7 @@ def test_a_connect_cluster_shows_workers_and_what_runs_nowhere(group_page, table
     assert "generation 11 was completed at 2026-11-21 08:28:17 UTC; 1 worker; log position" in facts(page)
     (worker,) = table_of(page, "Workers")
     assert worker["Worker"] == "http://127.0.0.1:19602/"
-    assert [worker[title] for title in ("Leader", "Connectors", "Tasks", "Config offset")] == ["leader", "2", "2", "14"]
+    assert [worker[title] for title in ("Leader", "Connectors", "Tasks", "Config offset")] == ["yes", "2", "2", "14"]
     assert worker["Runs"] == "src1: connector, task 0; src3: connector, task 0"
     lost = table_of(page, "Connectors and tasks without a worker")
     assert [
