@@ -63,7 +63,8 @@ def test_it_says_that_periods_are_cut(tmp_path):
         CLASSIC | {"from_at": EARLY + timedelta(0, nth), "from_offset": nth, "unowned_min_partition_ms": 1000 * nth}
         for nth in range(22, 0, -1)
     ]
-    rows = entries(text_of(tmp_path, periods), TITLE)
+    *rows, more = entries(text_of(tmp_path, periods), TITLE)
+    assert more == "and 2 more: see protocol_comparison"
     waits = [row.split("≥ ")[-1] for row in rows]
     assert waits == [f"{nth} s" for nth in range(22, 2, -1)]
 
@@ -80,6 +81,7 @@ def test_the_latest_changes_are_kept(tmp_path):
                       group_state_timeline=[{"group_id": "g", "state": "Stable", "from_at": EARLY}])  # fmt: skip
     lines = lines_of(GroupHistory(DuckTables(str(tmp_path)), "g", "made"), CONVERSIONS)
     assert lines[1] == "Changes of the protocol, the latest first, 20 of 22:"
-    rows = entries("\n".join(lines), lines[1])
+    *rows, more = entries("\n".join(lines), lines[1])
+    assert more == "and 2 more: see group_migration"
     assert [row[:23] for row in rows] == [time_text(int(at.timestamp() * 1000)) for at in reversed(hours[2:])]
     assert all("both protocols until: " in row for row in rows)
