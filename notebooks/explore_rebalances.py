@@ -28,7 +28,7 @@ from kip848_records.queries.engines import open_tables
 from kip848_records.report.explain import explain
 from kip848_records.report.fleet_text import fleet_terminal
 from kip848_records.report.group_history import GroupHistory
-from kip848_records.report.group_sections import SECTIONS, numbers_of, units_text
+from kip848_records.report.group_sections import numbers_of, section_rows, units_text
 from kip848_records.report.page.contents import contents
 from kip848_records.report.page.phrases import blocker_text
 from kip848_records.text import client_text
@@ -150,8 +150,7 @@ captured_ms = of_list["captured_ms"]
 
 def rows_of(*names):
     """The rows of sections of the page, as their SQL returns them, for the group's last partition."""
-    named = [each for each in SECTIONS if each.name in names]
-    return [row for each in named for row in of_group.section(each) if row["partition"] == incarnation.partition]
+    return [row for row in section_rows(of_group, *names) if row["partition"] == incarnation.partition]
 
 
 def units_of(row):

@@ -23,6 +23,8 @@ from kip848_records.wording import cause_text, causes_text, member_state_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
+    from kip848_records.report.group_history import GroupHistory
+
     Fields = dict[str, Any]
 
 CONNECTOR: Final = -1
@@ -563,6 +565,14 @@ SECTIONS: Final = (
     CONVERSIONS,
     BEFORE_AND_AFTER,
 )
+
+
+def section_rows(group: GroupHistory, *names: str) -> list[Fields]:
+    """Return the rows of sections as their SQL returns them, in all partitions that had the group, with ``partition``.
+
+    `names`: of `SECTIONS`, such as ``rebalances``, ``intervals``, ``handovers``, ``free`` and ``moved``, ``units``.
+    """
+    return [row for each in SECTIONS if each.name in names for row in group.section(each)]
 
 
 def for_page(history: dict[str, list[Fields]], kind: str, blockers: Sequence[str] = ()) -> Fields:

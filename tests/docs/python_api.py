@@ -53,6 +53,7 @@ _SECTIONS: Final = {
         "expectations.results.Finding",
     ),
     "One group": (
+        *("report.group_sections.section_rows", "report.group_sections.numbers_of", "report.group_sections.units_text"),
         *("report.group_history.GroupHistory", "report.group_history.Incarnation", "report.explain.explain"),
         *("report.fleet.fleet", "report.fleet.Fleet", "report.fleet_text.fleet_terminal"),
         *("report.page.contents.Contents", "report.page.contents.contents", "report.page.phrases.blocker_text"),
