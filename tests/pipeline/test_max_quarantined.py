@@ -22,7 +22,7 @@ def exit_code(monkeypatch, tmp_path):
 
     def run(limit, quarantined, records):
         def audited(_spark, options, _progress):
-            return Audit(options, 1, "kafka", None, 1, records, 0, 0, quarantined)
+            return Audit(options, 1, "kafka", None, 1, records, 0, quarantined)
 
         monkeypatch.setattr(audit, "run_audit", audited)
         return main(["audit", str(log), "--out", str(tmp_path / "out"), "--max-quarantined", limit])

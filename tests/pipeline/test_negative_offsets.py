@@ -68,7 +68,7 @@ def test_explain_claims_no_amount(audited, capsys):
     assert "committed -1 for maxwell 1, 3" in said
     assert "read again" not in said
     assert "Jumps of committed offsets" not in said
-    assert "committed 27199000 to 27202000, for 0 s; goes on" in said
+    assert "maxwell 0-3 27199000 to 27202000 0 s goes on" in said
 
 
 def test_a_file_of_offsets_has_no_negative_one(audited, capsys):

@@ -41,9 +41,9 @@ def test_explain_names_the_topic_the_times_and_both_sides(explained):
 
 def test_explain_lists_topics_to_which_no_member_subscribes(explained):
     assert (
-        "Committed offsets of topics to which no member subscribes (no fault by itself): orders-retry 0: committed "
-        "484, last at 2026-11-25 10:06:40 UTC, 2 h 39 min before the capture, by a client without a member id, or a "
-        "tool"
+        "Committed offsets of topics to which no member subscribes (no fault by itself): partitions committed last "
+        "commit at before the capture orders-retry 0 484 2026-11-25 10:06:40 UTC 2 h 39 min by: a client without a "
+        "member id, or a tool"
     ) in explained
 
 

@@ -81,7 +81,7 @@ def test_commits_of_a_name_may_be_the_owner_s(unnamed, named):
 @pytest.mark.slow
 def test_explain_says_what_to_pass(unnamed, capsys):
     said = reported.printed(capsys, "explain", unnamed.shown, "--group", "billing-consumer")
-    assert f"{PAYMENTS} 0-1: its name is not in this log, and commits name topics: pass --topics" in said
+    assert f"{PAYMENTS} 0-1 progress: its name is not in this log, and commits name topics: pass --topics" in said
     assert "nothing committed" not in said
     assert "commits nothing" not in said
 
