@@ -116,7 +116,7 @@ def ahead_text(group_id: str | None, offsets: int, partitions: int) -> str:
 
 def jump_text(row: Fields) -> str:
     """Return what happened to committed offsets, and what may be claimed of it."""
-    before, after = between(row, "before"), between(row, "after")
+    before, after = between(row, "before", "…"), between(row, "after", "…")
     was, came = ("was", "is") if row["least_before"] == row["most_before"] else ("were", "are")
     if row["jump"] == "lost":
         old = (
@@ -138,10 +138,10 @@ def jump_text(row: Fields) -> str:
     return f"{way} from {before} to {after}{alone}: {claim}"
 
 
-def between(row: Fields, name: str) -> str:
+def between(row: Fields, name: str, to: str = " to ") -> str:
     """Return the least and the most of something, if they differ: it is that of several partitions."""
     least, most = row[f"least_{name}"], row[f"most_{name}"]
-    return f"{least}" if least == most else f"{least} to {most}"
+    return f"{least}" if least == most else f"{least}{to}{most}"
 
 
 def _why_lost(row: Fields) -> str:
@@ -156,7 +156,7 @@ def _back(row: Fields) -> str:
     if row["context"] == "no_members":
         if row["is_changed_again"]:
             return f"at most {_read_again(row)}, since it was changed again"
-        going_on = "" if row["is_recovered"] else f" if members go on past {between(row, 'before')}"
+        going_on = "" if row["is_recovered"] else f" if members go on past {between(row, 'before', '…')}"
         return f"exactly {_read_again(row)}{going_on}"
     if row["is_late"]:
         return f"the owner before committed late; {_NOTHING_FOLLOWS}"

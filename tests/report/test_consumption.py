@@ -93,11 +93,11 @@ SAID = {
         "offsets are read again"
     ),
     "g-delete": (
-        "t-pay 0-1 what: 195 to 201 were lost, then came 489 to 490: it skipped at most 583 offsets in all (reset to "
+        "t-pay 0-1 what: 195…201 were lost, then came 489…490: it skipped at most 583 offsets in all (reset to "
         "latest), or reads at most 396 again (earliest)"
     ),
     "g-delgroup": " were lost, 28.7 s old: presumably the group was removed with it",
-    "g-again": "218 to 236 were of a topic that was created anew, 1 to 6 are of the new one: nothing follows from it",
+    "g-again": "218…236 were of a topic that was created anew, 1…6 are of the new one: nothing follows from it",
     "g-grow": "t-grow 2-3 what: the first commit is 10: it skipped at most 20 offsets in all",
 }
 

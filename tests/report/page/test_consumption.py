@@ -49,7 +49,7 @@ def test_jumps_are_on_the_timeline_and_in_a_list(opened, html, photographed):
     assert page.locator("#timeline .bar.jump").count() == 2
     assert [row[1:] for row in rows(page, "Jumps of committed offsets")] == [
         ["t-pay 2", f"back from 198 to 150, {ALONE}: exactly 48 offsets are read again"],
-        ["t-pay 0-1", f"back from 197-202 to 0, {ALONE}: exactly 399 offsets in all are read again"],
+        ["t-pay 0-1", f"back from 197…202 to 0, {ALONE}: exactly 399 offsets in all are read again"],
     ]
     photographed(page, "jumps")
 
