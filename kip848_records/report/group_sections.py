@@ -31,7 +31,7 @@ CONNECTOR: Final = -1
 """The number by which Connect's assignments name the connector itself, among its tasks."""
 PLACES_SHOWN: Final = 5
 """How many topics, connectors or subtopologies the terminal has in a cell; the page has all."""
-_RANGES_WIDTH: Final = 60
+_RANGES_WIDTH: Final = 54
 _NAMED_CAUSES: Final = frozenset({"member_joined", "member_left", "members_changed", "static_member_replaced"})
 """The causes that the names of those who joined and left say better."""
 _OUTCOMES: Final = {"converged": "", OPEN: "ongoing at capture"}
@@ -65,21 +65,26 @@ def units_text(kind: str, place: str, numbers: Collection[int | None] | None) ->
 
 def _places(member: Fields, units: Iterable[tuple[str | None, str, Collection[int]]]) -> str:
     """Return units by role and place: ``orders 0-3, 7; active 0: 1``. In the terminal they are the first of them."""
-    named = [f"{role or ''} {units_text(member['kind'], place, each)}".lstrip() for role, place, each in units if each]
-    return _first(member, [_shortened(text, member["places"]) for text in named], "; ")
+    named = []
+    for role, place, numbers in units:
+        if numbers:
+            text = units_text(member["kind"], place, numbers)
+            shown = text if member["places"] is None else _shortened(text, place)
+            named.append(f"{role or ''} {shown}".lstrip())
+    return _first(member, named)
 
 
-def _shortened(ranges: str, places: int | None) -> str:
-    """Return a list of ranges up to a comma, if it is long and the places have a limit."""
-    if places is None or len(ranges) <= _RANGES_WIDTH:
-        return ranges
-    return f"{ranges[:_RANGES_WIDTH].rpartition(', ')[0] or ranges.partition(', ')[0]}, …"
+def _shortened(text: str, place: str) -> str:
+    """Return the units of a place up to a comma, if there are many. The name of the place stays whole."""
+    width = len(place) + _RANGES_WIDTH
+    comma = text.rfind(", ", len(place), width)
+    return text if len(text) <= width or comma < 0 else f"{text[:comma]}, …"
 
 
-def _first(row: Fields, names: Sequence[str], joint: str) -> str:
+def _first(row: Fields, names: Sequence[str]) -> str:
     """Return names: all on the page, in the terminal those that `places` allows, and how many more there are."""
     more = 0 if row["places"] is None else len(names) - row["places"]
-    return joint.join([*names[: row["places"]], *([f"{more:,} more"] if more > 0 else [])])
+    return "; ".join([*names[: row["places"]], *([f"{more:,} more"] if more > 0 else [])])
 
 
 def with_units(members: Sequence[Fields], units: Sequence[Fields]) -> list[Fields]:
@@ -203,7 +208,7 @@ def _runs(row: Fields) -> str:
     """Return the names of the connectors of which a worker runs a part."""
     if row["running"] is None:
         return "no assignment"
-    return _first(row, [units_text(CONNECT, unit["connector"], unit["tasks"]) for unit in row["running"] if unit], "; ")
+    return _first(row, [units_text(CONNECT, unit["connector"], unit["tasks"]) for unit in row["running"] if unit])
 
 
 def _without_member(row: Fields) -> str:
@@ -576,7 +581,7 @@ def section_rows(group: GroupHistory, *names: str) -> list[Fields]:
 
 
 def for_page(history: dict[str, list[Fields]], kind: str, blockers: Sequence[str] = ()) -> Fields:
-    """Return what the page has of a group's history: the rows of sections by their names, and what is left out.
+    """Return what the page has of a group's history: the rows of sections by their names, and how many rows it lacks.
 
     `history`: rows of the queries of sections, by the names of these. `blockers`: ids of members, the worst first.
     """

@@ -294,3 +294,15 @@ def test_the_page_has_all_that_a_member_has(places, has, total, count):
     units += [unit | {"place": f"t{nth}", "numbers": "1"} for nth in range(3)]
     (found,) = with_units([member], units)
     assert found["has"] == f"{has} ({count})"
+
+
+@pytest.mark.parametrize(
+    "place", ["t" * 90, "sink, the second, of the three that write into the same table of one database"]
+)
+def test_the_name_of_a_place_is_not_cut(place):
+    """Nor does the terminal claim more units of it than there are."""
+    member = {"kind": "consumer", "places": 5, "incarnation": 0, "member_id": "m", "is_present": True}
+    member |= {"state": "reconciled", "behind_ms": None}
+    unit = {"incarnation": 0, "member_id": "m", "role": None, "target": None, "pending": "", "total": 1}
+    (found,) = with_units([member], [unit | {"place": place, "numbers": "3"}])
+    assert found["has"] == f"{place} 3 (1)"
