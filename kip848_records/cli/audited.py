@@ -127,7 +127,9 @@ def are_tables(arguments: Namespace) -> bool | None:
     first, *others = arguments.sources
     if others or is_topic(first):
         return False
-    return True if before_spark.holds_tables(first) else None if known_path(first) is None else False
+    if before_spark.holds_tables(first):
+        return True
+    return None if known_path(first) is None else False
 
 
 def refuse_options_of_logs(arguments: Namespace, tables: str, keep: str | None) -> None:

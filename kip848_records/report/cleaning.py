@@ -1,4 +1,4 @@
-"""What is said of partitions of `__consumer_offsets` that the cleaner does not come to."""
+"""Sentences about partitions of `__consumer_offsets` that the cleaner does not clean."""
 
 from __future__ import annotations
 

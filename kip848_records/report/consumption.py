@@ -117,7 +117,7 @@ def ahead_text(group_id: str | None, offsets: int, partitions: int) -> str:
 def jump_text(row: Fields) -> str:
     """Return what happened to committed offsets, and what may be claimed of it."""
     before, after = between(row, "before", "…"), between(row, "after", "…")
-    was, came = ("was", "is") if row["least_before"] == row["most_before"] else ("were", "are")
+    was, now = ("was", "is") if row["least_before"] == row["most_before"] else ("were", "are")
     if row["jump"] == "lost":
         old = (
             ""
@@ -126,7 +126,7 @@ def jump_text(row: Fields) -> str:
         )
         return f"{before} {was} lost{old}: {_why_lost(row)}"
     if row["jump"] == "recreated":
-        return f"{before} {was} of a topic that was created anew, {after} {came} of the new one: {_NOTHING_FOLLOWS}"
+        return f"{before} {was} of a topic that was created anew, {after} {now} of the new one: {_NOTHING_FOLLOWS}"
     if row["jump"] == "first_commit":
         return f"the first commit is {after}: it skipped at most {_offsets(row)}"
     if row["jump"] == "restart_after_loss":

@@ -99,7 +99,7 @@ class GroupSection(NamedTuple):
     the page's scripts draw besides the columns, by default all. `is_past`: the terminal has the rows of all
     incarnations, not only those of the last one. `is_folded`: it is closed on the page at first. `note`: stands below
     it. `page`: that of the documentation, which only the terminal names: the page may be on another machine.
-    `relation`: has the rows that the terminal leaves out.
+    `relation`: the relation that has all rows; the terminal names it below those that it shows.
     """
 
     name: str

@@ -76,7 +76,7 @@ def _lines_of(file: Path) -> Iterator[pa.RecordBatch]:
             size += len(rest[-1])
             if size > _LONGEST:
                 raise EngineError(
-                    f"{file!s} has a line of about 2 GiB", "write one JSON object a line: jq -c '.[]' does so"
+                    f"{file} has a line of about 2 GiB", "write one JSON object a line: jq -c '.[]' does so"
                 )
         last = b"".join([*rest, half_end])
         if last:

@@ -223,7 +223,7 @@ def opened(path: Path, not_found: Callable[[], Exception]) -> DeltaTable:
         features.add("columnMapping")
     if features:
         raise EngineError(
-            f"the table {path!s} has the Delta feature {', '.join(sorted(features))}, which delta-rs lacks", USE_SPARK
+            f"the table {path} has the Delta feature {', '.join(sorted(features))}, which delta-rs lacks", USE_SPARK
         )
     return table
 
