@@ -1,6 +1,6 @@
 """The words for values of columns: one table each for causes, states of members, and the health of groups.
 
-All reports share them: Python calls the functions, SQL calls `causes_text` and `awaited_place` of `functions.sql`, and
+All reports share them: Python calls the functions, SQL calls those of `functions.sql`, such as `causes_text`, and
 the page has the states and healths in its data.
 """
 
@@ -52,6 +52,15 @@ LOSSES: Final = {
     "deleted_or_topic_deleted": "a tool removed it, or the topic was deleted",
 }
 """Why a committed offset was removed, by `commit_jump.cause`: presumptions all."""
+
+OTHER_LOSS: Final = "for another reason"
+
+DOWNGRADES: Final = {
+    True: "a classic member took the place of a static one",
+    False: "the last consumer member left",
+    None: "the log does not show why",
+}
+"""Why a group went back to the classic protocol, by `by_replacement` of the relation `downgrades`."""
 
 HEALTH: Final = {
     "stuck": "stuck",

@@ -17,15 +17,10 @@ SELECT
             THEN concat('expected the committed offset of ', lost.topic, ' ', CAST(lost.first_partition AS string), ' to stay, ')
             ELSE concat('expected the committed offsets of ', counted(lost.partitions, partition), ' of ', lost.topic, ' to stay, ')
         END,
-        CASE WHEN lost.partitions = 1 THEN concat(CAST(lost.before_offset AS string), ' was removed ') ELSE 'they were removed ' END,
-        CASE
-            WHEN lost.cause = 'expired' AND lost.retention_ms IS NOT NULL
-                THEN concat('as their client had asked the broker to keep them for ', span(lost.retention_ms))
-            WHEN lost.cause = 'topic_deleted' THEN 'with the topic'
-            WHEN lost.cause = 'expired' THEN 'as they had expired'
-            WHEN lost.cause = 'expired_or_topic_deleted' THEN 'as they had expired, or with the topic'
-            WHEN lost.cause = 'deleted_or_topic_deleted' THEN 'by a tool, or with the topic'
-            ELSE 'by a tool'
+        CASE WHEN lost.partitions = 1 THEN CAST(lost.before_offset AS string) ELSE 'each' END, ' was removed: ',
+        CASE WHEN lost.cause = 'expired' AND lost.retention_ms IS NOT NULL
+            THEN concat('its client had asked the broker to keep it for ', span(lost.retention_ms))
+            ELSE concat('presumably ', loss_text(lost.cause))
         END,
         CASE WHEN lost.assumed_retention_ms IS NULL THEN ''
             ELSE concat(' (assumed: brokers keep offsets for ', span(lost.assumed_retention_ms), ')')

@@ -138,6 +138,17 @@ WHEN {{ state }} = '{{ states.not_ready }}' THEN 'streams_ready' END
 {{ said.text }}
 {%- endmacro %}
 
+{# Return why a committed offset was removed, in words, by `commit_jump.cause`: a presumption. #}
+{% macro loss_text(cause) -%}
+{{ _one_of(cause, wording.LOSSES, wording.OTHER_LOSS) }}
+{%- endmacro %}
+
+{# Return why a group went back to the classic protocol, in words, by `downgrades.by_replacement`. #}
+{% macro downgrade_text(by_replacement) -%}
+CASE WHEN {{ by_replacement }} IS NULL THEN '{{ wording.DOWNGRADES[none] }}'
+WHEN {{ by_replacement }} THEN '{{ wording.DOWNGRADES[true] }}' ELSE '{{ wording.DOWNGRADES[false] }}' END
+{%- endmacro %}
+
 {# Return the place of an awaited partition or task, a struct of `rebalance_lag.awaited`: its topic, or its subtopology. #}
 {% macro awaited_place(unit) -%}
 coalesce({{ unit }}.topic, {{ unit }}.role || ' {{ wording.TASK_OF }} ' || {{ unit }}.subtopology_id)
@@ -165,6 +176,10 @@ coalesce({{ setting }}, {{ offsets_retention_ms }})
 
 {% macro _in(value, those) -%}
 ({{ value }} IN ({% for each in those %}{{ "'%s'" % each if each is string else each }}{{ ", " if not loop.last }}{% endfor %}))
+{%- endmacro %}
+
+{% macro _one_of(value, words, other) -%}
+CASE{% for each, text in words.items() %} WHEN {{ value }} = '{{ each }}' THEN '{{ text }}'{% endfor %} ELSE '{{ other }}' END
 {%- endmacro %}
 
 {% macro _no_span(ms) -%}

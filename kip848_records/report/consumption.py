@@ -10,7 +10,7 @@ from kip848_records.report.sql import query
 from kip848_records.report.terminal import wrapped
 from kip848_records.text import count_text, duration_text, names_text, printable, span_text
 from kip848_records.times import time_text
-from kip848_records.wording import LOSSES
+from kip848_records.wording import LOSSES, OTHER_LOSS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,7 +149,7 @@ def _why_lost(row: Fields) -> str:
         return f"its client had asked the broker to keep it for {duration_text(row['retention_ms'])}"
     assumed_ms = row["assumed_retention_ms"]
     assumed = "" if assumed_ms is None else f" (assumed: brokers keep offsets for {duration_text(assumed_ms)})"
-    return f"presumably {LOSSES.get(row['cause'], 'for another reason')}{assumed}"
+    return f"presumably {LOSSES.get(row['cause'], OTHER_LOSS)}{assumed}"
 
 
 def _back(row: Fields) -> str:

@@ -8,6 +8,7 @@ from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.files import Setting
 from kip848_records.expectations.patterns import PATTERNS
 from kip848_records.queries.duck import DuckTables
+from kip848_records.wording import LOSSES, OTHER_LOSS
 from tests.expectations.evaluated import evaluated
 from tests.expectations.logs import PASS, UNKNOWN, VIOLATION
 from tests.made_tables import write
@@ -179,21 +180,35 @@ def test_offsets_that_were_lost(found, columns, verdicts):
     said = found("offsets_lost", commit_jump=[LOST | columns])
     assert [verdict for verdict, _ in said] == verdicts
     if verdicts == [VIOLATION]:
-        assert said[0][1] == "expected the committed offset of t 3 to stay, 260 was removed by a tool"
+        assert said[0][1] == "expected the committed offset of t 3 to stay, 260 was removed: presumably a tool removed it"
+
+
+@pytest.mark.parametrize("cause", [*LOSSES, "of a later version"])
+def test_why_an_offset_was_lost_is_presumed_in_the_words_of_explain(found, cause):
+    said = found("offsets_lost", commit_jump=[LOST | {"cause": cause}])
+    if cause in {"group_expired", "group_deleted"}:
+        assert not said
+    else:
+        assert said[0][1].endswith(f"260 was removed: presumably {LOSSES.get(cause, OTHER_LOSS)}")
+
+
+def test_an_offset_that_its_client_let_expire(found):
+    ((_, message),) = found("offsets_lost", commit_jump=[LOST | {"cause": "expired", "retention_ms": 3_600_000}])
+    assert message.endswith("260 was removed: its client had asked the broker to keep it for 1 h")
 
 
 def test_offsets_that_were_lost_at_once_are_told_once(found):
     rows = [LOST | {"partition": each, "offset": each} for each in range(3)]
     rows.append(LOST | {"partition": 9, "jumped_at": ago(minutes=2)})
     assert [message for _, message in found("offsets_lost", commit_jump=rows)] == [
-        "expected the committed offsets of 3 partitions of t to stay, they were removed by a tool",
-        "expected the committed offset of t 9 to stay, 260 was removed by a tool",
+        "expected the committed offsets of 3 partitions of t to stay, each was removed: presumably a tool removed it",
+        "expected the committed offset of t 9 to stay, 260 was removed: presumably a tool removed it",
     ]
 
 
 def test_a_loss_that_was_judged_by_an_assumed_retention_says_so(found):
     ((_, message),) = found("offsets_lost", commit_jump=[LOST | {"assumed_retention_ms": 7 * 86_400_000}])
-    assert message.endswith("260 was removed by a tool (assumed: brokers keep offsets for 7 d)")
+    assert message.endswith("260 was removed: presumably a tool removed it (assumed: brokers keep offsets for 7 d)")
 
 
 TROUBLE = {
