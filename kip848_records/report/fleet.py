@@ -19,6 +19,7 @@ from kip848_records.report.sections import Names, Section
 from kip848_records.report.sql import query
 from kip848_records.text import client_text, count_text, matches, names_text, span_text
 from kip848_records.times import time_text, utc_text
+from kip848_records.wording import DOWNGRADES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -269,13 +270,6 @@ def _partitions(loads: Result) -> int:
     return loads.passed + loads.errors + loads.unknowns
 
 
-_BECAUSE: Final = {
-    True: "a classic member took the place of a static one",
-    False: "the last consumer member left",
-    None: "the log does not show why",
-}
-
-
 def _running(found: Fleet) -> Iterator[Section]:
     if found.left:
         rows = [
@@ -314,7 +308,7 @@ def _running(found: Fleet) -> Iterator[Section]:
                 row.group_id,
                 time_text(row.at_ms),
                 row.converted,
-                _BECAUSE[row.by_replacement],
+                DOWNGRADES[row.by_replacement],
             )
             for row in found.downgrades
         ]

@@ -473,12 +473,22 @@ CASES = [
     Made("share_partition_assigned", "shortly without", PASS, _shared(300)),
     Made("share_partition_assigned", "compacted", UNKNOWN, _shared(300, "left_censored", [1])),
     Made("share_partition_assigned", "each has a member", PASS, _shared(300, "left_censored", [0])),
-    Made(
-        "downgraded",
-        "rolled back",
-        VIOLATION,
-        {"group_migration": [{"direction": "downgrade", "epoch": 7, "at": ago(5), "offset": 3}]},
-        "expected the group to keep the consumer protocol, its last consumer member left",
+    *(
+        Made(
+            "downgraded",
+            str(joined_how),
+            VIOLATION,
+            {
+                "group_migration": [{"direction": "downgrade", "epoch": 7, "at": ago(5), "offset": 3}],
+                "membership": [{"group_type": "classic", "joined_offset": 3, "joined_how": joined_how}],
+            },
+            f"expected the group to keep the consumer protocol, but it went back: {because}",
+        )
+        for joined_how, because in (
+            ("downgraded", "the last consumer member left"),
+            ("replaced", "a classic member took the place of a static one"),
+            (None, "the log does not show why"),
+        )
     ),
     Made("downgraded", "never", PASS, _history("observed")),
     Made("downgraded", "cleaned", UNKNOWN, _history("left_censored")),
