@@ -180,7 +180,9 @@ def test_offsets_that_were_lost(found, columns, verdicts):
     said = found("offsets_lost", commit_jump=[LOST | columns])
     assert [verdict for verdict, _ in said] == verdicts
     if verdicts == [VIOLATION]:
-        assert said[0][1] == "expected the committed offset of t 3 to stay, 260 was removed: presumably a tool removed it"
+        assert (
+            said[0][1] == "expected the committed offset of t 3 to stay, 260 was removed: presumably a tool removed it"
+        )
 
 
 @pytest.mark.parametrize("cause", [*LOSSES, "of a later version"])
