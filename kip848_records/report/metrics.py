@@ -230,7 +230,7 @@ def _add_groups(add: Any, tables: Tables, run: Run, changes: Changes | None) -> 
     _add_stuck(add, tables, cluster, has_groups=bool(groups))
     for row in tables.rows(query("summary_counts"), cluster):
         add("kip848_groups_by_health", (cluster, row.health), row.groups)
-    for row in tables.rows(query("present_patterns"), cluster):
+    for row in tables.rows(query("present_patterns"), cluster, shown=GROUPS_SHOWN):
         labels = (cluster, row.group_id, row.pattern, row.severity)
         add("kip848_trouble_seconds", labels, round(row.longest_ms / 1000, 3))
     for row in tables.rows(query("troubles_of_unknown_age"), cluster) if groups else ():

@@ -32,6 +32,23 @@ def stuck(group, hours, **columns):
     return row | {"history": "right_censored", "captured_at": CAPTURED, **columns}
 
 
+def test_no_more_groups_have_a_series_than_the_help_says(tmp_path, monkeypatch):
+    monkeypatch.setattr("kip848_records.report.metrics.GROUPS_SHOWN", 2)
+    rows = dict.fromkeys((name for name in DEFAULT if name != "log"), ())
+    rows["audit_runs"] = [RUN]
+    rows["group_state"] = [stuck(name, 3) for name in "ghi"]
+    rows["diagnosis"] = [
+        {"group_id": name, "pattern": "storm", "severity": "error", "is_present": True, "incarnation": 0}
+        | {"partition": 0, "first_seen": CAPTURED - timedelta(minutes=90)}
+        for name in "ghi"
+    ]
+    made_tables.write(tmp_path, "c", **rows)
+    verdict = SimpleNamespace(captured_at={"c": CAPTURED}, limits={"c": SimpleNamespace(known_to=[])}, results=[])
+    text = metrics(DuckTables(str(tmp_path)), verdict, {"c": CHANGES})
+    families = {family.name: family.samples for family in text_string_to_metric_families(text)}
+    assert len(families["kip848_stuck_group_seconds"]) == len(families["kip848_trouble_seconds"]) == 2
+
+
 def test_ages_and_durations_are_in_seconds(tmp_path):
     """A group may be in two partitions: it has one series, that of the longer time."""
     rows = dict.fromkeys((name for name in DEFAULT if name != "log"), ())

@@ -9,4 +9,4 @@ FROM (
     GROUP BY group_id, pattern
 ) AS found
 ORDER BY worst DESC, longest_ms DESC, group_id, pattern
-LIMIT 500
+LIMIT :shown
