@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Fields = dict[str, Any]
 
 _NAMED: Final = 2
+_READ: Final = 5000
 _SUCCEEDED: Final = "took the place of its predecessor"
 _REPLACED: Final = "was replaced"
 _JOINED: Final = {"replaced": _SUCCEEDED, "upgraded": None, "downgraded": None}
@@ -34,15 +35,26 @@ _LEFT: Final = {
 def with_changes(group: GroupHistory, incarnation: Incarnation, rebalances: Sequence[Fields]) -> list[Fields]:
     """Return rebalances with who joined and who left in each, `changes`: empty where the log shows nobody."""
     known = [row["first_epoch"] for row in rebalances if row["first_epoch"] is not None]
-    rows = group.rows("comings_and_goings", incarnation, epoch=min(known)) if known else []
+    found = group.rows("comings_and_goings", incarnation, epoch=min(known), most=_READ + 1) if known else []
+    rows = [row for row in found if row.latest <= _READ]
+    # Epochs grow with the offsets: no member that is left out came or went later than the first of them.
+    complete_from = max((_last_epoch(row) + 1 for row in found if row.latest > _READ), default=0)
     return [
         row
-        | {"changes": _changes(rows, row["first_epoch"], row["last_epoch"]) if row["first_epoch"] is not None else ""}
+        | {
+            "changes": _changes(rows, row["first_epoch"], row["last_epoch"], complete_from)
+            if row["first_epoch"] is not None
+            else ""
+        }
         for row in rebalances
     ]
 
 
-def _changes(rows: Sequence[Row], first: int, last: int) -> str:
+def _last_epoch(row: Row) -> int:
+    return max(epoch for epoch in (row.joined_epoch, row.left_epoch) if epoch is not None)
+
+
+def _changes(rows: Sequence[Row], first: int, last: int, complete_from: int) -> str:
     """Return what members did in the epochs from one to another: by what they did, with the names of clients."""
     clients: dict[str, Counter[str]] = {}
     for row in rows:
@@ -56,7 +68,10 @@ def _changes(rows: Sequence[Row], first: int, last: int) -> str:
                 clients.setdefault(how, Counter())[who] += 1
     for name in clients.get(_REPLACED, ()):  # a successor of the same name is the same news
         clients.get(_SUCCEEDED, Counter()).pop(name, None)
-    return "; ".join(f"{how}: {_names(names)}" for how, names in clients.items() if names)
+    said = [f"{how}: {_names(names)}" for how, names in clients.items() if names]
+    if first < complete_from:
+        said.append(f"perhaps more: only the {_READ:,} members that joined or left last are read")
+    return "; ".join(said)
 
 
 def _units(count: int) -> str:

@@ -94,6 +94,8 @@ VALUES = {
     "longer_ms": 0,
     "from_ms": 0,
     "until_ms": 0,
+    "most": 5000,
+    "shown": 500,
     "cluster": CLUSTER,
     "as_of": datetime(2026, 11, 21, 8, tzinfo=UTC),
     "captured": datetime(2100, 1, 1, tzinfo=UTC),

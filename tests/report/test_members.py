@@ -200,6 +200,25 @@ def test_who_joined_and_left_is_named_by_how(told):
     ]
 
 
+def test_of_too_many_who_joined_the_latest_are_named(told, monkeypatch):
+    monkeypatch.setattr("kip848_records.report.comings._READ", 50)
+    rebalance = {"group_id": "g", "group_type": "consumer", "outcome": "converged", "began_at": CAPTURED}
+    lines = told(
+        rebalance=[rebalance | {"began_offset": nth, "first_epoch": nth, "last_epoch": nth} for nth in (1, 2, 3)],
+        membership=[
+            stay(f"m{nth}", name, joined_offset=nth, joined_epoch=epoch, joined_how="joined")
+            for nth in range(1, 53)
+            for name, epoch in [("last", 3) if nth == 52 else ("late", 2) if nth > 40 else ("early", 1)]
+        ],
+    )
+    rows = rows_of(lines, "Rebalances, the latest first:")
+    assert [row.partition(" cause: ")[2] for row in rows] == [
+        "joined: last @ h",
+        "joined: late @ h (11 times)",
+        "joined: early @ h (38 times); perhaps more: only the 50 members that joined or left last are read",
+    ]
+
+
 def test_a_rebalance_of_which_records_were_lost_took_at_least_its_time(told):
     lost = {"group_id": "g", "group_type": "consumer", "outcome": "unknown", "history": "censored", "duration_ms": 9000}
     (row,) = rows_of(told(rebalance=[lost | {"began_at": CAPTURED}]), "Rebalances, the latest first:")
