@@ -43,7 +43,7 @@ def loadable_by(release: str) -> Expectation:
         judged=judged,
         known=known,
         lost=[*dict.fromkeys(lost)] or ["''"],
-        reads_unknown_versions=judged == "3.9.1",
+        reads_unknown_versions=judged in refusals.KNOWN_BUGS["KAFKA-18672"].has,
         refuses_versions_of_type_0=judged in refusals.KNOWN_BUGS["commit-type-0"].has,
         steps={name: literal(bug.step) for name, bug in refusals.KNOWN_BUGS.items()},
     )
@@ -66,7 +66,7 @@ def judged_text(release: str) -> str:
         text = f", judged as {judged}: {release} was not tried"
     if judged not in refusals.TRIED:
         text += f", judged by its fixes: {release} was not tried" if judged == release else f", nor was {judged}"
-    return text + (", with the consumer protocol turned on there" if judged == "3.9.1" else "")
+    return text + (", with the consumer protocol turned on there" if judged in refusals.PREVIEWS else "")
 
 
 def _knows(release: str, roles: Mapping[int, Role]) -> bool:

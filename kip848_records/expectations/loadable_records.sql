@@ -1,5 +1,5 @@
 -- name = "loadable_records"
--- sentence = "Kafka 4.0 to 4.4 can load every record of a group: it decodes, and its order is one that Kafka accepts"
+-- sentence = "Every tried release of Kafka from 4.0 on can load all records of a group: they decode, in an order that it accepts"
 -- severity = "error"
 -- needs = []
 -- about = "group"
@@ -31,7 +31,7 @@ SELECT
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition,
     undecodable.offset,
     concat(
-        seen, CASE WHEN error_code = 'value_unknown_version' THEN '; refused by Kafka 4.0.0 to 4.4.0' ELSE '' END,
+        seen, CASE WHEN error_code = 'value_unknown_version' THEN concat('; refused by Kafka ', all_releases()) ELSE '' END,
         CASE WHEN is_foreign THEN '; perhaps of another dialect: see --dialect auto' ELSE '' END
     ) AS message
 FROM undecodable
@@ -40,7 +40,7 @@ SELECT
     'unknown', CAST(NULL AS string), group_id, CAST(NULL AS int), CAST(NULL AS string), partition, refused_commits.offset,
     concat(
         'expected a record that decodes, seen: an offset commit of key type 0 with a value of a version above 0; ',
-        'refused by Kafka 4.1.1 to 4.4.0'
+        'refused by Kafka ', releases_with(commit-type-0)
     )
 FROM refused_commits
 UNION ALL

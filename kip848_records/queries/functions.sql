@@ -169,6 +169,21 @@ coalesce({{ unit }}.topic, {{ unit }}.role || ' {{ wording.TASK_OF }} ' || {{ un
 coalesce({{ setting }}, {{ offsets_retention_ms }})
 {%- endmacro %}
 
+{# Return the releases of Kafka that may have written a log, as text: the first and the last. #}
+{% macro all_releases() -%}
+'{{ refusals.releases_text(refusals.RELEASES) }}'
+{%- endmacro %}
+
+{# Return the releases of Kafka that have a known bug, as text, by its name, which is not quoted: those of `releases.toml`. #}
+{% macro releases_with(bug) -%}
+'{{ refusals.releases_text(refusals.KNOWN_BUGS[bug].has) }}'
+{%- endmacro %}
+
+{# Return the first release of Kafka without a known bug, by its name, which is not quoted. #}
+{% macro fixed_in(bug) -%}
+'{{ refusals.KNOWN_BUGS[bug].fixed_in[0] }}'
+{%- endmacro %}
+
 {# Return whether dialects differ on a key type. #}
 {% macro is_disputed(key_type) -%}
 {{ _in(key_type, disputed_types) }}

@@ -20,6 +20,7 @@ from kip848_records.kinds import KINDS
 from kip848_records.protocol.dialects import DISPUTED_TYPES
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
+from kip848_records.replay import refusals
 from kip848_records.replay.group.states import CONVERGING, NOT_READY, REBALANCING
 from kip848_records.specs.tables import OFFSETS_RETENTION_MS
 
@@ -67,6 +68,7 @@ _ENVIRONMENT.globals |= {
     "disputed_types": DISPUTED_TYPES,
     "offsets_retention_ms": OFFSETS_RETENTION_MS,
     "states": {"converging": CONVERGING, "not_ready": NOT_READY, "rebalancing": REBALANCING},
+    "refusals": refusals,
     "wording": wording,
 }
 
@@ -116,7 +118,7 @@ def plain(text: str) -> str:
             parts.append(found[0])
         else:
             arguments, start = _arguments(text, start)
-            parts.append(functions()[found[1]](*map(plain, arguments)))
+            parts.append(functions()[found[1]](*map(plain, filter(None, arguments))))
     return "".join([*parts, text[start:]])
 
 

@@ -26,8 +26,9 @@ LOADERS: Final[tuple[str, ...]] = tuple(_DATA["releases"])
 """The releases whose loading is known, in their order. The first is the default coordinator of 3.9 and before."""
 TRIED: Final[tuple[str, ...]] = tuple(_DATA["tried"])
 """Those of `LOADERS` whose coordinators gave the answers; the others are judged by the fixes that they have."""
-_WRITERS: Final = ("4.0.0", "4.1.1", "4.2.0", "4.2.1", "4.3.1", "4.4.0")
-RELEASES: Final = frozenset(_WRITERS)
+PREVIEWS: Final[tuple[str, ...]] = tuple(_DATA["previews"])
+"""Those of `LOADERS` in which the consumer protocol is a preview."""
+RELEASES: Final = frozenset(TRIED) - {LOADERS[0], *PREVIEWS}
 """The releases that may have written a log, from the first one in which the consumer protocol is not a preview."""
 
 

@@ -1,9 +1,15 @@
 """What a text gets: functions, relations, and nothing else."""
 
+import re
+from pathlib import Path
+
 import pytest
 
+import kip848_records
 from kip848_records.kinds import KINDS
 from kip848_records.queries.texts import completed, functions, plain, rendered
+
+PACKAGE = Path(kip848_records.__file__).parent
 
 
 def test_a_call_is_replaced_with_the_calls_in_its_arguments():
@@ -71,3 +77,9 @@ def test_traits_are_those_of_the_table_of_kinds(trait):
 def test_a_value_that_a_template_lacks():
     with pytest.raises(Exception, match="is undefined"):
         rendered("pipeline/made_anew.sql")
+
+
+def test_releases_of_kafka_are_those_of_releases_toml():
+    """A text that names one by hand is wrong once another release was tried."""
+    release = re.compile(r"\b[34]\.\d+\.\d+\b")
+    assert [file.name for file in PACKAGE.rglob("*.sql") if release.search(file.read_text(encoding="utf-8"))] == []

@@ -105,7 +105,7 @@ SELECT
         WHEN 'replaced' THEN 'Empty: the first member of the new protocol makes a new group, commits stay'
         WHEN 'after_stop' THEN 'can move once all members have stopped'
         WHEN 'streams_after_stop'
-            THEN 'Kafka Streams: can move once all members have stopped, on brokers from 4.2.1 on'
+            THEN concat('Kafka Streams: can move once all members have stopped, on brokers from ', fixed_in(KAFKA-20254), ' on')
         WHEN 'not_a_consumer' THEN 'no other protocol exists, as for Kafka Connect'
         WHEN 'unloadable' THEN 'no broker can load its record'
         WHEN 'unknown' THEN 'its last record is lost or unreadable'
