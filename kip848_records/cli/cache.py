@@ -19,7 +19,7 @@ def add(commands: Commands) -> None:
     """Add the command."""
     command = commands.add_parser(
         "cache",
-        help="show how much is kept of logs that explain, check, report and query audited, or remove it",
+        help="show how much is kept of logs that commands such as explain and check audited, or remove it",
         description="Commands that answer a question about a log keep its tables for the next question, below "
         "XDG_CACHE_HOME or ~/.cache, up to 2 GB. This command shows how much that is.",
     )

@@ -1,1 +1,1 @@
-"""The verdict of a check in formats for people and for other programs: one module per format."""
+"""What people and other programs read of an audit: one module for each report, section and format."""

@@ -51,7 +51,8 @@ def with_changes(group: GroupHistory, incarnation: Incarnation, rebalances: Sequ
 
 
 def _last_epoch(row: Row) -> int:
-    return max(epoch for epoch in (row.joined_epoch, row.left_epoch) if epoch is not None)
+    epochs: list[int] = [epoch for epoch in (row.joined_epoch, row.left_epoch) if epoch is not None]
+    return max(epochs)
 
 
 def _changes(rows: Sequence[Row], first: int, last: int, complete_from: int) -> str:

@@ -67,7 +67,11 @@ def sections_terminal(head: str, sections: Iterable[Section]) -> Iterator[Text]:
             shown = section.rows[:_SHOWN]
             yield from fitted_table(*section.columns, rows=shown, right=section.right)
             if more := _more(len(section.rows), len(shown)):
-                yield Text(f"  {more}; --json and --markdown have them")
+                has_all = len(section.rows) <= _SHOWN_IN_MARKDOWN
+                where = (
+                    "--json and --markdown have" if has_all else f"--markdown has {_SHOWN_IN_MARKDOWN}, --json all of"
+                )
+                yield Text(f"  {more}; {where} them")
 
 
 def sections_markdown(head: str, sections: Iterable[Section]) -> str:

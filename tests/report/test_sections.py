@@ -1,0 +1,16 @@
+"""What the tables of `kip848 migration` and `kip848 topic` leave out, and where the rest is."""
+
+import pytest
+
+from kip848_records.report.sections import Section, sections_markdown, sections_terminal
+
+
+@pytest.mark.parametrize(
+    ("rows", "where"),
+    [(200, "--json and --markdown have them"), (201, "--markdown has 200, --json all of them")],
+)
+def test_where_the_rows_are_that_the_terminal_does_not_show(rows, where):
+    section = Section("Who", ("group",), [(f"g{nth}",) for nth in range(rows)])
+    *_, last = (line.plain for line in sections_terminal("head", [section]))
+    assert last.endswith(where)
+    assert sections_markdown("head", [section]).count("g1") == len([nth for nth in range(200) if f"{nth}"[0] == "1"])
