@@ -323,14 +323,11 @@ def _is_audited_into(new: New, options: AuditOptions, progress: Progress, group:
 
 
 def _audit(spark: SparkSession | None, options: AuditOptions, progress: Progress, group: str | None) -> None:
-    from kip848_records.pipeline.audit import audit_for_group, run_audit
+    from kip848_records.pipeline.audit import run_audit
 
     if spark is not None:
         before_spark.check_outputs({"--out": options.out}, options.sources)  # a session knows the location of all paths
-    if group is None:
-        run_audit(spark, options, progress)
-    else:
-        audit_for_group(spark, options, group, progress)
+    run_audit(spark, options, progress, group)
 
 
 def _keys(options: AuditOptions, group: str | None) -> tuple[str, ...]:

@@ -37,43 +37,32 @@ if TYPE_CHECKING:
     from kip848_records.pipeline.progress import Progress
 
 
-def run_audit(spark: SparkSession | None, options: AuditOptions, progress: Progress) -> Audit:
+def run_audit(spark: SparkSession | None, options: AuditOptions, progress: Progress, group: str | None = None) -> Audit:
     """Audit copies of the log, or a live topic, and write the tables at `options.out`; return what was read.
 
     `spark`: the session that moves the rows; None: this process does, for tables on this machine. `progress` receives
-    the progress; `progress.Progress` ignores it.
+    the progress; `progress.Progress` ignores it. `group`: replay only this group, which is enough for a question about
+    it. No later reader could know that the tables lack other groups: `options.out` must be a folder without tables,
+    which only the caller reads.
 
-    Raises InputError if options do not fit together, if a source cannot be read, or if another run is writing to the
-    same tables.
+    Raises InputError if options do not fit together, if a source cannot be read, if another run is writing to the
+    same tables, or if there are tables already and only one group is to be replayed.
     """
-    return audit_into(new_engine(spark, options.out), options, progress)
-
-
-def audit_for_group(spark: SparkSession | None, options: AuditOptions, group: str, progress: Progress) -> Audit:
-    """Audit as `run_audit` does, but replay only one group: this is enough for a question about it.
-
-    The tables of the replay have no rows of other groups, and no later reader could know that: `options.out` must be a
-    folder without tables, which only the caller reads. Raises InputError as `run_audit`, and if there are tables.
-    """
-    _check_options(options)
-    engine = new_engine(spark, options.out)
-    if engine.is_there(LOG.name):
-        raise TablesError(
-            f"an audit of one group would replace the tables in {options.out}", "pass a folder without tables"
-        )
-    return _audit(engine, options, progress, group)
+    return audit_into(new_engine(spark, options.out), options, progress, group)
 
 
 def audit_into(engine: Engine, options: AuditOptions, progress: Progress, group: str | None = None) -> Audit:
-    """Audit as `run_audit` does, with an engine whose tables only the caller reads; `group`: as `audit_for_group`.
+    """Audit as `run_audit` does, with an engine whose tables only the caller reads.
 
     Raises InputError as `run_audit`.
     """
-    _check_options(options)
-    return _audit(engine, options, progress, group)
-
-
-def _audit(engine: Engine, options: AuditOptions, progress: Progress, group: str | None) -> Audit:
+    if not options.cluster:
+        raise TablesError.empty_cluster()
+    check_dialect(options.dialect, known=(*DIALECTS, AUTO))
+    if group is not None and engine.is_there(LOG.name):
+        raise TablesError(
+            f"an audit of one group would replace the tables in {options.out}", "pass a folder without tables"
+        )
     if not any(map(is_topic, options.sources)):
         return audit_copies(engine, options, progress, group)
     if len(options.sources) > 1:
@@ -81,12 +70,6 @@ def _audit(engine: Engine, options: AuditOptions, progress: Progress, group: str
     from kip848_records.pipeline.live import audit_live  # noqa: PLC0415 - the client of brokers takes a while
 
     return audit_live(engine, options, progress, group)
-
-
-def _check_options(options: AuditOptions) -> None:
-    if not options.cluster:
-        raise TablesError.empty_cluster()
-    check_dialect(options.dialect, known=(*DIALECTS, AUTO))
 
 
 def audit_copies(engine: Engine, options: AuditOptions, progress: Progress, group: str | None = None) -> Audit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
 from kip848_records.log.archive import archive_partitions, replaced_partitions
@@ -13,7 +14,7 @@ from kip848_records.pipeline.captured import check_captured_by
 from kip848_records.pipeline.end_offsets import with_earlier
 from kip848_records.pipeline.options import Audit, AuditOptions
 from kip848_records.pipeline.rebuild import rebuild
-from kip848_records.pipeline.topic import RunOptions, TopicRun, check_topic_is_log, read_new_records
+from kip848_records.pipeline.topic import TopicRun, check_topic_is_log, read_new_records
 from kip848_records.protocol.messages import AUTO
 from kip848_records.queries.engines import EMBEDDED
 from kip848_records.sources.topic.address import open_topic
@@ -91,7 +92,7 @@ def audit_topic(
             before = _archive(log, before, replaced, progress)
         counted = len(ends.offsets) if ends.only_one_of is None else f"1 of {ends.only_one_of}"
         progress.phase("reading", f"{live.name}, {counted} partitions")
-        following = TopicRun.following(log, before, live, ends, _run_options(options, topic_ends))
+        following = TopicRun.following(log, before, live, ends, replace(options, end_offsets=topic_ends))
         check_topic_is_log(following)
         run = read_new_records(following)
         counts = count_records(log.ask, "log.run = :run AND NOT log.is_inferred", run=following.number)
@@ -134,21 +135,6 @@ def _asked_ends(log: LogTable, live: LiveLog, options: AuditOptions) -> tuple[En
     owned = log.ask(_OWNED, COMMIT_PROGRESS.name)
     ends = live.end_offsets([(row.topic, row.partition) for row in owned]) if owned else []
     return tuple(EndOffset(*each) for each in ends)
-
-
-def _run_options(options: AuditOptions, ends: tuple[EndOffset, ...]) -> RunOptions:
-    return RunOptions(
-        dialect=options.dialect,
-        offset_commits=options.offset_commits,
-        captured_ms=options.captured_ms,
-        allow_empty=options.allow_empty,
-        record_tables=options.record_tables,
-        names=options.topics or {},
-        limits=options.limits,
-        offsets_retention_ms=options.offsets_retention_ms,
-        end_offsets=ends,
-        topic_content=options.topic_content,
-    )
 
 
 def _check_same_options(before: Knowledge, options: AuditOptions) -> None:

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from kip848_records.engines.engine import Relation
-    from kip848_records.log.runs import EndOffset
     from kip848_records.log.table import Knowledge, LogTable
-    from kip848_records.replay.inputs import ChangedLimit
+    from kip848_records.pipeline.options import AuditOptions
     from kip848_records.sources.topic.ends import Ends
     from kip848_records.sources.topic.live_log import LiveLog
 
@@ -56,26 +55,6 @@ _NEWEST: Final = f"SELECT rows.partition, {NEWEST_MS} AS ms FROM {{rows}} AS row
 
 
 @dataclass(frozen=True)
-class RunOptions:
-    """The dialect of a run's records, and what the user says: the time of the copy, names of topics by id, limits.
-
-    `offsets_retention_ms`: None: what the broker says. `end_offsets`: where the topics of groups end.
-    `topic_content`: count what is in the topic by key.
-    """
-
-    dialect: str
-    offset_commits: bool
-    captured_ms: int | None
-    allow_empty: bool
-    record_tables: bool
-    names: Mapping[str, str]
-    limits: tuple[ChangedLimit, ...] = ()
-    offsets_retention_ms: int | None = None
-    end_offsets: tuple[EndOffset, ...] = ()
-    topic_content: bool = False
-
-
-@dataclass(frozen=True)
 class TopicRun:
     """The input of a run: the facts of earlier runs, the topic, its present ends, the options, and the run's number.
 
@@ -85,12 +64,14 @@ class TopicRun:
     log: LogTable
     live: LiveLog
     ends: Ends
-    options: RunOptions
+    options: AuditOptions
     knowledge: Knowledge
     number: int
 
     @classmethod
-    def following(cls, log: LogTable, knowledge: Knowledge, live: LiveLog, ends: Ends, options: RunOptions) -> TopicRun:
+    def following(
+        cls, log: LogTable, knowledge: Knowledge, live: LiveLog, ends: Ends, options: AuditOptions
+    ) -> TopicRun:
         """Return the run after those of `knowledge`."""
         return cls(log, live, ends, options, knowledge, log.next_run(knowledge))
 
@@ -304,7 +285,7 @@ def _asked_ms(run: TopicRun) -> int:
 def _run_info(run: TopicRun, staged: TopicRows, captured_at: Iterable[int | None]) -> RunInfo:
     last, options = run.last_run, run.options
     known = {name for each in run.knowledge.runs for name in each.names}
-    names = [(topic_id, name, TOPICS_FILE) for topic_id, name in options.names.items()]
+    names = [(topic_id, name, TOPICS_FILE) for topic_id, name in (options.topics or {}).items()]
     names += [(topic_id, name, LIVE) for topic_id, name in run.ends.topic_names.items()]
     return RunInfo(
         run=run.number,

@@ -119,7 +119,7 @@ class TestSameAnswers:
             if group is None:
                 pipeline.run_audit(None, options, Progress())
             else:
-                pipeline.audit_for_group(None, options, group, Progress())
+                pipeline.run_audit(None, options, Progress(), group)
             tables = DuckTables(out)
             answers.append(
                 [
@@ -134,7 +134,7 @@ class TestSameAnswers:
         options = AuditOptions((str(copy),), str(tmp_path / "out"))
         pipeline.run_audit(None, options, Progress())
         with pytest.raises(TablesError, match="an audit of one group would replace the tables in "):
-            pipeline.audit_for_group(None, options, "stuck", Progress())
+            pipeline.run_audit(None, options, Progress(), "stuck")
         with pytest.raises(TypeError):
             AuditOptions((str(copy),), str(tmp_path / "new"), group="stuck")
 
