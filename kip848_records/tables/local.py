@@ -6,7 +6,7 @@ import json
 import os
 from contextlib import suppress
 from time import time_ns
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -19,21 +19,6 @@ if TYPE_CHECKING:
     from deltalake import Schema
 
     from kip848_records.specs.columns import TableSpec
-
-_NAMES: Final = {
-    pa.string(): "string",
-    pa.binary(): "binary",
-    pa.bool_(): "boolean",
-    pa.int8(): "byte",
-    pa.int16(): "short",
-    pa.int32(): "integer",
-    pa.int64(): "long",
-    pa.float32(): "float",
-    pa.float64(): "double",
-    pa.timestamp("us", "UTC"): "timestamp",
-}
-"""Delta's names of types ("Primitive Types" in its protocol)."""
-
 
 def has_commits(log: Path) -> bool:
     """Return whether a log folder contains more than an interrupted commit leaves."""
@@ -49,7 +34,11 @@ def delta_schema(spec: TableSpec) -> Schema:
     """Return the schema of a table, with comments and NOT NULL."""
     from deltalake import Schema  # noqa: PLC0415 - loading it takes a while
 
-    return Schema.from_json(_schema_text(spec))
+    fields = (
+        pa.field(each.name, each.type, nullable=not each.required, metadata={"comment": each.comment})
+        for each in spec.columns
+    )
+    return Schema.from_arrow(pa.schema(fields))
 
 
 def create_locally(folder: Path, spec: TableSpec) -> None:
@@ -67,7 +56,7 @@ def create_locally(folder: Path, spec: TableSpec) -> None:
         "name": None,
         "description": spec.comment,
         "format": {"provider": "parquet", "options": {}},
-        "schemaString": _schema_text(spec),
+        "schemaString": delta_schema(spec).to_json(),
         "partitionColumns": [CLUSTER.name],
         "createdTime": now,
         "configuration": {},
@@ -112,27 +101,3 @@ def _write_checksum(log: Path, known: dict[str, Any]) -> None:
         except OSError:  # half of it would be worse than none
             checksum.unlink()
             raise
-
-
-def _schema_text(spec: TableSpec) -> str:
-    fields = [
-        {"name": each.name, "type": _kind(each.type), "nullable": not each.required, "metadata": _about(each.comment)}
-        for each in spec.columns
-    ]
-    return json.dumps({"type": "struct", "fields": fields})
-
-
-def _about(comment: str | None) -> dict[str, str]:
-    return {} if comment is None else {"comment": comment}
-
-
-def _kind(kind: pa.DataType) -> Any:  # noqa: ANN401 - JSON
-    if pa.types.is_list(kind):
-        return {"type": "array", "elementType": _kind(kind.value_type), "containsNull": True}
-    if pa.types.is_map(kind):
-        keys, values = _kind(kind.key_type), _kind(kind.item_type)
-        return {"type": "map", "keyType": keys, "valueType": values, "valueContainsNull": True}
-    if pa.types.is_struct(kind):
-        fields = ({"name": each.name, "type": _kind(each.type), "nullable": True, "metadata": {}} for each in kind)
-        return {"type": "struct", "fields": list(fields)}
-    return _NAMES[kind]
