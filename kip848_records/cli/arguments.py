@@ -10,7 +10,7 @@ import shlex
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 
 from kip848_records.tables.errors import TablesError
 from kip848_records.text import printable, similar_hint, similar_names
@@ -344,6 +344,27 @@ def given_path(text: str) -> str:
         return os.path.expanduser(text)  # noqa: PTH111 - a Path would drop the last slash, and one of `file://`
     message = "the path is empty"
     raise argparse.ArgumentTypeError(message)
+
+
+class Limit(NamedTuple):
+    """How many of something are allowed, as a number or a percentage of all."""
+
+    text: str
+    number: float
+    is_percentage: bool
+
+    def is_exceeded(self, count: int, of: int) -> bool:
+        """Return whether a count of so many is more than is allowed."""
+        return count > (self.number * of / 100 if self.is_percentage else self.number)
+
+
+def limit(text: str) -> Limit:
+    """Return a number or a percentage: `100`, `0.5%`."""
+    found = re.fullmatch(r"([0-9]{1,12})|((?:100(?:\.0{1,6})?|[0-9]{1,2}(?:\.[0-9]{1,6})?)%)", text)
+    if found is None:
+        message = f"{text!r} is neither a number nor a percentage such as 0.5%"
+        raise argparse.ArgumentTypeError(message)
+    return Limit(text, float(text.rstrip("%")), found[2] is not None)
 
 
 def zoned_time(text: str) -> datetime:

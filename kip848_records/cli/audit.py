@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-import re
 from dataclasses import replace
-from math import inf
 from typing import TYPE_CHECKING
 
 from kip848_records.cli import before_spark
@@ -20,6 +17,7 @@ from kip848_records.cli.arguments import (
     check_scratch,
     check_source,
     given_path,
+    limit,
     place,
 )
 from kip848_records.cli.engine import add_engine, engine_for_sources, new_session, session_of
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from kip848_records.cli.arguments import Commands
-    from kip848_records.pipeline.options import Audit
 
 
 def add(commands: Commands) -> None:
@@ -61,7 +58,7 @@ def add(commands: Commands) -> None:
     command.add_argument("--allow-empty", action="store_true", help="accept a source without records")
     command.add_argument(
         "--max-quarantined",
-        type=_limit,
+        type=limit,
         metavar="N|P%",
         help="exit with 1 if more than N rows, or than P percent of the rows read, fail to decode; all tables are "
         "written anyway",
@@ -91,8 +88,12 @@ def _run(arguments: Namespace) -> int:
     is_local = spark is None or (not is_schema(tables) and known_path(tables) is not None)
     opened = open_tables(tables, EMBEDDED if is_local else SPARK, session=new_session, note=print_note)
     print_parts(summary(opened, audit))
-    if (limit := arguments.max_quarantined) is not None:
-        _check_quarantine(audit, limit)
+    most, records = arguments.max_quarantined, sum(audit.records.values())
+    if most is not None and most.is_exceeded(audit.quarantined, records):
+        raise FailedError(
+            f"{audit.quarantined:,} of {records:,} rows were quarantined, more than --max-quarantined {most.text}",
+            "see the table quarantine for the reason of each row",
+        )
     return 0
 
 
@@ -107,23 +108,3 @@ def _check(arguments: Namespace, tables: str) -> None:
 
 def _outputs(arguments: Namespace) -> dict[str, str | None]:
     return {"--out": arguments.out, "--scratch": arguments.scratch}
-
-
-def _limit(text: str) -> tuple[str, float, bool]:
-    """Return a limit: its text, its number, and whether it is a percentage."""
-    if re.fullmatch(r"[0-9]{1,12}|[0-9]{1,3}(\.[0-9]{1,6})?%", text) and float(text.rstrip("%")) <= (
-        100 if text.endswith("%") else inf
-    ):
-        return text, float(text.rstrip("%")), text.endswith("%")
-    message = f"{text!r} is neither a number of rows nor a percentage such as 0.5%"
-    raise argparse.ArgumentTypeError(message)
-
-
-def _check_quarantine(audit: Audit, limit: tuple[str, float, bool]) -> None:
-    text, number, is_share = limit
-    records = sum(audit.records.values())
-    if audit.quarantined > (number / 100 * records if is_share else number):
-        raise FailedError(
-            f"{audit.quarantined:,} of {records:,} rows were quarantined, more than --max-quarantined {text}",
-            "see the table quarantine for the reason of each row",
-        )

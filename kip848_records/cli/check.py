@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
+from argparse import RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
 from kip848_records.cli import before_spark
-from kip848_records.cli.arguments import add_expectations, add_quiet, add_release, given_path
+from kip848_records.cli.arguments import add_expectations, add_quiet, add_release, given_path, limit
 from kip848_records.cli.audited import (
     add_tables,
     answer_about,
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from kip848_records.cli.arguments import Commands
+    from kip848_records.cli.arguments import Commands, Limit
     from kip848_records.expectations import Expectation
     from kip848_records.expectations.files import Setting
     from kip848_records.expectations.results import Verdict
@@ -86,7 +85,7 @@ def add(commands: Commands) -> None:
     )
     command.add_argument(
         "--max-unknown",
-        type=_limit_of_unknown,
+        type=limit,
         metavar="N|P%",
         help="exit code 1 if more than N results, or more than P percent of all, are unknown",
     )
@@ -244,27 +243,13 @@ def _send(message: News, webhooks: Sequence[Webhook]) -> None:
             print(f"warning: the webhook {webhook.scheme}://... got no message: {printable(reason)}", file=sys.stderr)
 
 
-def _limit_of_unknown(text: str) -> tuple[float, bool]:
-    """Return a number, and whether it is a percentage."""
-    if re.fullmatch(r"[0-9]{1,9}", text):
-        return float(text), False
-    if (percent := re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%", text)) and float(percent[1]) <= 100:  # noqa: PLR2004
-        return float(percent[1]), True
-    message = f"{text!r} is neither a number nor a percentage such as 5%"
-    raise ArgumentTypeError(message)
-
-
-def _has_too_many_unknown(verdict: Verdict, limit: tuple[float, bool] | None) -> bool:
+def _has_too_many_unknown(verdict: Verdict, most: Limit | None) -> bool:
     """Return whether more results are unknown than `--max-unknown` allows; stderr then has the numbers."""
-    if limit is None:
-        return False
     unknown = sum(result.unknowns for result in verdict.results)
     checked = unknown + sum(result.passed + result.errors + result.warnings for result in verdict.results)
-    most, is_percentage = limit
-    if unknown <= (most * checked / 100 if is_percentage else most):
+    if most is None or not most.is_exceeded(unknown, checked):
         return False
-    shown = f"{most:g}{' %' if is_percentage else ''}"
-    print(f"{unknown:,} of {checked:,} results are unknown, more than --max-unknown {shown}", file=sys.stderr)
+    print(f"{unknown:,} of {checked:,} results are unknown, more than --max-unknown {most.text}", file=sys.stderr)
     return True
 
 

@@ -64,6 +64,4 @@ def test_what_is_no_limit(capsys, monkeypatch, text):
     with pytest.raises(SystemExit) as ended:
         main(["audit", "log", "--out", "out", f"--max-quarantined={text}"])
     assert ended.value.code == 2
-    assert (
-        f"argument --max-quarantined: {text!r} is neither a number of rows nor a percentage" in capsys.readouterr().err
-    )
+    assert f"argument --max-quarantined: {text!r} is neither a number nor a percentage" in capsys.readouterr().err
