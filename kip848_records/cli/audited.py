@@ -36,6 +36,7 @@ from kip848_records.sources.topic.address import is_topic
 from kip848_records.tables import DEFAULT_CLUSTER
 from kip848_records.tables.errors import NoGroupError, TablesError
 from kip848_records.tables.location import is_of_sources, sources_place
+from kip848_records.text import duration_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -290,7 +291,8 @@ def _audited(
         keys = () if cache is None else _keys(options, group)
         entries = () if cache is None else (stack.enter_context(cache.using(key)) for key in keys)
         if (entry := next(filter(None, entries), None)) is not None:
-            print_note(f"from the cache of {_age_text(entry.age_s)} ago; --no-cache audits again")
+            age = duration_text(round(entry.age_s) * 1000)
+            print_note(f"from the cache of {age} ago; --no-cache audits again")
             yield str(entry.folder / _TABLES)
             return
         spark = session_of(choice, progress, options.sources)
@@ -368,10 +370,3 @@ def _code_changed_ns() -> int:
     """Return when the code of this package changed last: in a clone it changes without a new version."""
     package = Path(__file__).parents[1]
     return max(file.stat().st_mtime_ns for file in package.rglob("*") if file.suffix in {".py", ".sql", ".toml"})
-
-
-def _age_text(seconds: float) -> str:
-    for unit, length in (("days", 86_400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds:.0f} s"

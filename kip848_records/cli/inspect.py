@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kip848_records.cli import before_spark
 from kip848_records.cli.arguments import add_source, check_source, int32, key_type
 from kip848_records.cli.engine import add_engine, engine_for_sources, new_session
+from kip848_records.cli.output import print_note
 from kip848_records.errors import EXPECTED_SOURCES, InputError
 from kip848_records.protocol.messages import AUTO
 from kip848_records.queries.engines import EMBEDDED
@@ -81,19 +82,20 @@ def _run(arguments: Namespace) -> int:
     sources = ", ".join(arguments.sources)
     if counts.undecided:
         what = f"transaction outcomes: {counts.undecided:,} offset commits above may have been aborted"
-        _note(f"{sources} does not show {what}")
+        print_note(f"{sources} does not show {what}")
     if not is_selection and (is_empty or (not counts.decoded and arguments.limit is None)):
         raise InputError(InputError.no_rows(sources, counts.first_error).message, f"expected {EXPECTED_SOURCES}")
     if counts.unread:
-        _note(f"{count_text(counts.unread, 'row')} could not be read; the first: {counts.first_unread}")
+        print_note(f"{count_text(counts.unread, 'row')} could not be read; the first: {counts.first_unread}")
     if counts.of_nobody:
         why = "their keys do not decode, or have a type that this version does not know"
-        _note(f"{count_text(counts.of_nobody, 'record')} may be the group's: {why}; without --group they are printed")
+        count = count_text(counts.of_nobody, "record")
+        print_note(f"{count} may be the group's: {why}; without --group they are printed")
     if is_selection and is_empty:
         if arguments.group is not None:
             hint = counts.similar or "without --group it prints the records of all groups"
             raise InputError(f"{sources} has no record{_selection(arguments)}", hint)
-        _note(f"no record{_selection(arguments)}")
+        print_note(f"no record{_selection(arguments)}")
     return 0
 
 
@@ -110,7 +112,7 @@ def _print_log(arguments: Namespace, *, is_selection: bool) -> _Counts:
                 counts.similar = similar_hint(arguments.group, groups())
         if not _is_empty(counts, arguments):
             if only_one_of is not None:
-                _note(f"not looked at: {one_partition_text(only_one_of)}; without --group all are read")
+                print_note(f"not looked at: {one_partition_text(only_one_of)}; without --group all are read")
             break
     return counts
 
@@ -148,16 +150,12 @@ def _selection(arguments: Namespace) -> str:
     return types if arguments.group is None else f"{types} of group '{printable(arguments.group)}'"
 
 
-def _note(text: str) -> None:
-    print(f"note: {printable(text)}", file=sys.stderr)
-
-
 def _engine(arguments: Namespace) -> Engine:
     from kip848_records.engines.choice import new_engine
 
     choice = engine_for_sources(arguments, None)
     if choice.engine != EMBEDDED or choice.note is not None:  # otherwise the first record comes at once
-        _note(choice.note or str(choice))
+        print_note(choice.note or str(choice))
     return new_engine(None if choice.engine == EMBEDDED else new_session(arguments.sources), "")
 
 

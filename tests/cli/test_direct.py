@@ -405,10 +405,3 @@ def test_no_folder_for_temporary_files(kip848, log, monkeypatch):
         "error: no folder for temporary files can be written to",
         "hint: set TMPDIR to a folder that you can write to; in a container, mount /tmp: docker run --tmpfs /tmp ...",
     ]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0 s"), (119.4, "119 s"), (120, "2 min"), (7200, "2 h"), (200_000, "2 days")]
-)
-def test_ages(seconds, text):
-    assert audited._age_text(seconds) == text
