@@ -11,7 +11,7 @@ import numpy as np
 
 from kip848_records.sources.key_hashes import slots_of
 from kip848_records.specs.log_columns import KEYS_KEPT
-from kip848_records.times import NO_TIMESTAMP_MS, can_be_shown
+from kip848_records.times import MICROS_PER_MS, NO_TIMESTAMP_MS, can_be_shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from kip848_records.sources.key_hashes import Keys
 
 _SLOTS: Final = 1 << 15
-_MICROS_PER_MS: Final = 1000
 _ONE: Final = np.uint64(1)
 
 
@@ -47,7 +46,7 @@ class _Part(NamedTuple):
 
     def fields(self) -> dict[str, int | None]:
         """Return the numbers as fields of `CONTENTS`, whose times are in µs."""
-        times = {name: at and at * _MICROS_PER_MS for name, at in (("oldest", self.oldest), ("newest", self.newest))}
+        times = {name: at and at * MICROS_PER_MS for name, at in (("oldest", self.oldest), ("newest", self.newest))}
         return {"records": self.records, "bytes": self.bytes, **times}
 
 

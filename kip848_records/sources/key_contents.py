@@ -17,7 +17,7 @@ from kip848_records.protocol.keys import commit_topics, key_columns
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.sources.key_hashes import hashes_of, slots_of
 from kip848_records.specs.log_columns import BY_KEY, KEYS, NAMED
-from kip848_records.times import NO_TIMESTAMP_MS, can_be_shown
+from kip848_records.times import MICROS_PER_MS, NO_TIMESTAMP_MS, can_be_shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,6 @@ _NONE_YET: Final = np.uint64(1)
 _VALUES: Final = np.uint64(2)
 """A value that no commit has, which is not compared. Those below have a meaning too."""
 _FIRST_HASH: Final = np.uint64(3)
-_MICROS_PER_MS: Final = 1000
 
 _VERSION: Final = 2
 _OFFSET: Final = 8
@@ -341,7 +340,7 @@ def _sum(values: NDArray, place: NDArray[np.int64], count: int) -> NDArray:  # t
 
 def _times(millis: NDArray[np.int64]) -> pa.Array:
     """Return ms as times; null for none."""
-    return pa.array(millis * _MICROS_PER_MS, mask=millis == NO_TIMESTAMP_MS).cast(TIMES)
+    return pa.array(millis * MICROS_PER_MS, mask=millis == NO_TIMESTAMP_MS).cast(TIMES)
 
 
 class _Growing:

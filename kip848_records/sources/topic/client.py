@@ -15,7 +15,6 @@ import time
 from base64 import urlsafe_b64encode
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from kafka.errors import for_code
@@ -33,6 +32,7 @@ from kip848_records.sources.topic.ends import Ends
 from kip848_records.sources.topic.errors import LeaderlessError, TopicError
 from kip848_records.sources.topic.login import PACKAGES, Login, login_of
 from kip848_records.sources.topic.reachable import check_reachable
+from kip848_records.text import similar_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -495,11 +495,10 @@ class Brokers:
         name = self.topic.name
         (found,) = self._metadata([name]).topics
         if found.error_code in {_UNKNOWN_TOPIC, _UNKNOWN_TOPIC_ID}:
-            similar = get_close_matches(name, self._topic_names().values(), n=3)
             hint = "check the topic's name; Kafka creates __consumer_offsets when the first group commits"
             raise TopicError(
                 f"there is no topic {name} at {self.topic.bootstrap_servers}",
-                f"similar: {', '.join(similar)}" if similar else hint,
+                similar_hint(name, self._topic_names().values()) or hint,
             )
         if found.error_code == _TOPIC_DENIED:
             raise self._denied("describe")
