@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.errors import UnexpectedError
 from kip848_records.expectations.results import FAIL, FAULT, NOT_APPLICABLE, PASS, UNKNOWN, WARN
 from kip848_records.kinds import CONSUMER, KINDS
+from kip848_records.specs.log_columns import TOPIC
 from kip848_records.text import count_text, printable, ranges_text
 from kip848_records.times import utc_text
 
@@ -202,4 +203,4 @@ def position(finding: Finding) -> str:
 
 def topic(partition: int | None) -> str:
     """Return Kafka's name for a partition of the log, and for its folder; without a partition the topic's name."""
-    return "__consumer_offsets" + ("" if partition is None else f"-{partition}")
+    return TOPIC + ("" if partition is None else f"-{partition}")

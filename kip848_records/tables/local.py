@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from kip848_records.specs.columns import TableSpec
 
+
 def has_commits(log: Path) -> bool:
     """Return whether a log folder contains more than an interrupted commit leaves."""
     return any(file.is_file() and file.name[0] != "." for file in log.rglob("*"))

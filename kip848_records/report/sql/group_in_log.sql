@@ -1,6 +1,5 @@
 -- Where the log has records of a group, whatever their type.
-SELECT log.cluster, log.partition, unix_millis(max(log.timestamp)) AS last_ms,
-    max(CASE WHEN is_offset_commit(log.key_type) THEN 1 ELSE 0 END) AS has_commits
+SELECT log.cluster, log.partition, unix_millis(max(log.timestamp)) AS last_ms
 FROM log
 WHERE log.group_id = :group
 GROUP BY log.cluster, log.partition
