@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.log.extents import is_held_by_others
 from kip848_records.protocol.keys import GROUP_TYPES
+from kip848_records.protocol.segments.faults import Fault
 from kip848_records.queries.texts import rendered
-from kip848_records.sources.error_codes import UNREAD_BYTES, ErrorCode
+from kip848_records.sources.error_codes import ErrorCode
 from kip848_records.sources.predicates import IS_READABLE
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from kip848_records.log.extents import Extent
 
 # Unread batches of segment files are in the rows that say what the files cover.
-_OF_NO_RECORD: Final = ", ".join(f"'{code.value}'" for code in (ErrorCode.OTHER_TOPIC, *UNREAD_BYTES))
+_OF_NO_RECORD: Final = ", ".join(f"'{code.value}'" for code in (ErrorCode.OTHER_TOPIC, *Fault))
 
 IS_LOST_RECORD: Final = (
     f"(error_code IS NOT NULL AND error_code NOT IN ({_OF_NO_RECORD}) AND group_id IS NULL AND control IS NULL "
@@ -69,7 +70,7 @@ def losses(extents: Sequence[Extent], base: Extent, lost: Sequence[LostRecord]) 
     for extent in extents:
         for first, next_offset, code in extent.unread:
             is_end, behind = next_offset is None, next_offset or first + 1
-            is_cut_off = code == ErrorCode.CUT_OFF.value and first > end
+            is_cut_off = code == Fault.CUT_OFF.value and first > end
             is_in_base = extent is not base and base.first_offset <= first <= base.last_offset
             if base.gaps is None and not is_end:
                 is_in_base = is_in_base and behind <= base.complete_from

@@ -191,7 +191,8 @@ source does not show it. Kafka writes only offset commits in transactions.
 `producer_id`: the transactional or idempotent producer, -1 for none; null if unknown. `producer_epoch`: its epoch, null
 without a producer or if unknown.
 `control`: a marker's `commit` or `abort`; `unknown` for a control record of another kind.
-`error_code`: a value of `sources.error_codes.ErrorCode`; `error`: the same as text, with location and value.
+`error_code`: a value of `sources.error_codes.ErrorCode`, or of `Fault` for bytes that cannot be read; `error`: the same
+as text, with location and value.
 `leader_epoch`: the partition leader's epoch when the batch was appended; null if unknown.
 `copies`: the names of the copies of the partition that hold the row.
 `by_key`: of the coverage of a file, if it was asked for, what is in it by key: one element; of a dump one a part.
