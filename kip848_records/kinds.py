@@ -216,6 +216,11 @@ ROLES: Final[Mapping[int, tuple[str, Role]]] = {
 """Key type in Kafka's own dialect -> the type of its group, and its role there."""
 
 
+def key_types_of(*roles: Role) -> tuple[int, ...]:
+    """Return the types of the records with one of these purposes, of all kinds."""
+    return tuple(key_type for key_type, (_, role) in ROLES.items() if role in roles)
+
+
 def kind_of(group_type: str, protocol_type: str | None) -> str:
     """Return the kind of a group: its type, or `CONNECT` for a classic group of Connect workers."""
     return CONNECT if group_type == CLASSIC and protocol_type == CONNECT else group_type

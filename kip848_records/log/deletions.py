@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from kip848_records.kinds import ROLES, Role
+from kip848_records.kinds import ROLES, Role, key_types_of
 from kip848_records.log.state import last_counted
 from kip848_records.queries.texts import rendered
 from kip848_records.sources.predicates import key_of_types
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 DEFAULT_DELETE_RETENTION_MS: Final = 24 * 60 * 60 * 1000
 """How long a topic keeps tombstones if its settings cannot be read: Kafka's default of `delete.retention.ms`."""
 
-_LAST_OF_GROUP: Final = tuple(key_type for key_type, (_, role) in ROLES.items() if role == Role.GROUP_EPOCH)
-_DELETED_LAST: Final = (2, *_LAST_OF_GROUP)
 _BOUNDS: Final = pa.schema(
     [
         ("place", pa.int32()),
@@ -101,8 +99,8 @@ def inferred_tombstones(search: DeletionSearch, rows: Relation) -> Relation:
     text = rendered(
         "log/sql/inferred_tombstones.sql",
         columns=engine.types(rows),
-        is_last_of_group=key_of_types(_LAST_OF_GROUP),
-        is_deleted_last=key_of_types(_DELETED_LAST),
+        is_last_of_group=key_of_types(key_types_of(Role.GROUP_EPOCH)),
+        is_deleted_last=key_of_types(key_types_of(Role.CLASSIC_GROUP, Role.GROUP_EPOCH)),
         is_of_group=key_of_types(ROLES),
     )
     return engine.sql(

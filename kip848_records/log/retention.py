@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from kip848_records import __version__
-from kip848_records.kinds import ROLES, Role
+from kip848_records.kinds import Role, key_types_of
 from kip848_records.log.runs import last_reads
 from kip848_records.log.state import last_of_keys
 from kip848_records.queries.texts import rendered
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from kip848_records.log.runs import PartitionRead, RunInfo
     from kip848_records.log.table import Knowledge, LogTable
 
-_GROUP_EPOCHS: Final = tuple(key_type for key_type, (_, role) in ROLES.items() if role == Role.GROUP_EPOCH)
-_CLASSIC_GROUPS: Final = tuple(key_type for key_type, (_, role) in ROLES.items() if role == Role.CLASSIC_GROUP)
 _STARTS: Final = """
 SELECT log.partition, min(log.offset) AS start FROM {log} AS log
 WHERE log.timestamp >= timestamp_millis({since_ms}) GROUP BY log.partition
@@ -82,8 +80,8 @@ def _gone(log: LogTable, rows: Relation, kept_from: Mapping[int, int], reads: Ma
     keyed = engine.sql("SELECT * FROM {old} AS old WHERE old.key IS NOT NULL", old=old)
     text = rendered(
         "log/sql/prunable.sql",
-        is_group_epoch=key_of_types(_GROUP_EPOCHS),
-        is_classic_group=key_of_types(_CLASSIC_GROUPS),
+        is_group_epoch=key_of_types(key_types_of(Role.GROUP_EPOCH)),
+        is_classic_group=key_of_types(key_types_of(Role.CLASSIC_GROUP)),
     )
     return engine.sql(
         text,

@@ -14,12 +14,12 @@ import pyarrow as pa
 
 from kip848_records.decode.records import checked_commits
 from kip848_records.engines.rows import CompletedRows
+from kip848_records.kinds import Role, key_types_of
 from kip848_records.log.state import last_counted, state_as_json
 from kip848_records.pipeline.committed_groups import simple_groups
 from kip848_records.pipeline.names import names_of_commits
 from kip848_records.pipeline.open_transactions import known_partitions, open_transactions, pending_commits
 from kip848_records.protocol.columns import FAILURE_COLUMNS
-from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.schema import NO_UUID
 from kip848_records.queries.texts import rendered
 from kip848_records.replay.commits import rows as marks
@@ -42,12 +42,7 @@ if TYPE_CHECKING:
     from kip848_records.log.table import LogTable
     from kip848_records.replay.inputs import ChangedLimit
 
-_GROUP_TYPES: Final = (
-    KeyType.GROUP_METADATA,
-    KeyType.CONSUMER_GROUP_METADATA,
-    KeyType.SHARE_GROUP_METADATA,
-    KeyType.STREAMS_GROUP_METADATA,
-)
+_GROUP_TYPES: Final = key_types_of(Role.CLASSIC_GROUP, Role.GROUP_EPOCH)
 """The key types of which each live group has one record: its tombstone removes the group."""
 
 _AGE: Final = (
