@@ -81,7 +81,10 @@ def _failure(error: Exception) -> Kip848Error:
 
         return DiskError.full(scratch_places())
     if isinstance(error, FileNotFoundError) and "No usable temporary directory" in str(error):  # of `tempfile`
-        return DiskError.no_temporary_folder()
+        return DiskError(
+            "no folder for temporary files can be written to",
+            "set TMPDIR to a folder that you can write to; in a container, mount /tmp: docker run --tmpfs /tmp ...",
+        )
     return SetupError.of_missing_module(error) or UnexpectedError.of(error)
 
 

@@ -33,7 +33,7 @@ def check_file(path: Path, *, is_replaced: bool = False) -> None:
     """
     target = Path(os.path.realpath(path))
     if os.path.isdir(target):  # noqa: PTH112 - Path.is_dir raises an error below a folder without permission
-        raise DiskError.is_folder(path)
+        raise DiskError.no_file(str(path), "it is a folder", f"name a file in it, such as {path / 'results'}")
     if not os.path.isdir(target.parent):  # noqa: PTH112
         raise DiskError.no_parent(target if os.path.isdir(path.parent) else path)  # noqa: PTH112
     if is_replaced or not os.path.exists(target):  # noqa: PTH110

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.errors import InputError
 from kip848_records.machine.disks import bytes_text
@@ -31,29 +31,6 @@ which both were measured. So the limit is no turning point: beyond it, logs are 
 
 class ChoiceError(InputError):
     """The embedded engine was named for something that only Spark can do."""
-
-    @classmethod
-    def catalog(cls, schema: str) -> Self:
-        """Only Spark knows catalogs."""
-        return cls(
-            f"the embedded engine does not write tables in a catalog, such as {schema}",
-            "omit --engine, or name a folder of this machine instead of --catalog and --schema",
-        )
-
-    @classmethod
-    def rebuild(cls, clusters: Sequence[str], size: int) -> Self:
-        """Tables that this process would rebuild for hours, which the user did not ask for."""
-        named = f"the tables of {_clusters_text(clusters)} have to be rebuilt"
-        message = f"{named}, and {bytes_text(size)} of log are too much for the embedded engine"
-        return cls(message, "run the same command with --engine spark, or name another folder with --out")
-
-    @classmethod
-    def other_file_system(cls, path: str) -> Self:
-        """Only Spark reads and writes other file systems."""
-        return cls(
-            f"the embedded engine reads and writes files of this machine, and {path} is elsewhere",
-            "omit --engine, or copy the files to this machine and name a local folder",
-        )
 
 
 @dataclass(frozen=True)
@@ -135,15 +112,25 @@ def choose(
 
 def _check_embedded(work: Work) -> None:
     if work.out is not None and is_schema(work.out):
-        raise ChoiceError.catalog(place_text(work.out))
+        raise ChoiceError(
+            f"the embedded engine does not write tables in a catalog, such as {place_text(work.out)}",
+            "omit --engine, or name a folder of this machine instead of --catalog and --schema",
+        )
     for path in work.paths:
         if path_on_this_machine(path) is None:
-            raise ChoiceError.other_file_system(path)
+            raise ChoiceError(
+                f"the embedded engine reads and writes files of this machine, and {path} is elsewhere",
+                "omit --engine, or copy the files to this machine and name a local folder",
+            )
 
 
 def _check_rebuilt(rebuilt: Mapping[str, int]) -> None:
     if (size := sum(rebuilt.values())) > MOST_BYTES:
-        raise ChoiceError.rebuild([*rebuilt], size)
+        named = f"the tables of {_clusters_text(rebuilt)} have to be rebuilt"
+        raise ChoiceError(
+            f"{named}, and {bytes_text(size)} of log are too much for the embedded engine",
+            "run the same command with --engine spark, or name another folder with --out",
+        )
 
 
 def _clusters_text(clusters: Iterable[str]) -> str:

@@ -38,11 +38,6 @@ class DiskError(InputError):
         )
 
     @classmethod
-    def is_folder(cls, path: Path) -> Self:
-        """The name of a file for results is that of a folder."""
-        return cls.no_file(str(path), "it is a folder", f"name a file in it, such as {path / 'results'}")
-
-    @classmethod
     def not_allowed(cls, path: Path, what: str) -> Self:
         """The user may not write to `what`: the file, or its folder; or its disk cannot be written at all."""
         if _is_read_only(path.parent):
@@ -96,14 +91,6 @@ class DiskError(InputError):
         """Spark may not write to a folder for temporary files."""
         hint = f"set {setting} to a folder that you can write to: {_SETTINGS}"
         return cls(f"Spark cannot start: nothing can be written to {folder}: {reason}", hint)
-
-    @classmethod
-    def no_temporary_folder(cls) -> Self:
-        """No folder for temporary files can be written to, as on a read-only root."""
-        return cls(
-            "no folder for temporary files can be written to",
-            "set TMPDIR to a folder that you can write to; in a container, mount /tmp: docker run --tmpfs /tmp ...",
-        )
 
     @classmethod
     def full(cls, places: Mapping[str, Path]) -> Self:

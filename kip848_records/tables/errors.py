@@ -21,11 +21,6 @@ class TablesError(InputError):
         return cls(f"{out} has no table {table}", hint)
 
     @classmethod
-    def lacks(cls, out: str, cluster: str, what: str, missing: str, way_out: str | None) -> Self:
-        """The tables of a cluster do not hold what a question or a command needs: an empty answer would be wrong."""
-        return cls(f"{out} cannot answer {what} for cluster {cluster!r}: {missing}", way_out or "ask another question")
-
-    @classmethod
     def not_embedded(cls, out: str, reason: str) -> Self:
         """The embedded engine cannot read the tables."""
         return cls(f"the embedded engine cannot read {out}: {reason}", "use --engine spark")
@@ -48,14 +43,6 @@ class TablesError(InputError):
         """A named question is about one cluster."""
         message = f"{question} is a question about one cluster, and {place} has {len(clusters)}"
         return cls(message, f"pass --cluster: {', '.join(clusters)}")
-
-    @classmethod
-    def no_scratch(cls, schema: str) -> Self:
-        """Tables in a schema were named without a scratch folder."""
-        return cls(
-            f"tables in the schema {schema} need a scratch folder",
-            "pass --scratch, such as a folder in a volume, that no other audit uses",
-        )
 
     @classmethod
     def other_writer(cls, out: str) -> Self:

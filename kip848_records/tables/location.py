@@ -83,7 +83,10 @@ def work_folder(place: str, scratch: str | None) -> str:
     if not is_schema(place):
         return place
     if scratch is None:
-        raise TablesError.no_scratch(place_text(place))
+        raise TablesError(
+            f"tables in the schema {place_text(place)} need a scratch folder",
+            "pass --scratch, such as a folder in a volume, that no other audit uses",
+        )
     return scratch
 
 

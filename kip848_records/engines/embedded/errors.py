@@ -32,21 +32,9 @@ class EngineError(InputError):
         )
 
     @classmethod
-    def other_file_system(cls, path: str) -> Self:
-        """A path is not on this machine."""
-        return cls(f"the embedded engine reads and writes files of this machine, and {path} is none", USE_SPARK)
-
-    @classmethod
     def path_for_tables(cls, path: str, characters: Iterable[str]) -> Self:
         """delta-rs reads some characters of paths as those of a URL."""
         named = " and ".join(sorted(characters))
         return cls(
             f"delta-rs cannot write tables in {path}, because of {named} in its path", f"rename it, or {USE_SPARK}"
-        )
-
-    @classmethod
-    def compression(cls, path: str, ending: str) -> Self:
-        """Lines are compressed by a codec that only Spark reads."""
-        return cls(
-            f"the embedded engine cannot decompress {ending} files such as {path}", f"decompress it, or {USE_SPARK}"
         )

@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kip848_records.engines.embedded.errors import EngineError
+from kip848_records.engines.embedded.errors import USE_SPARK, EngineError
 from kip848_records.engines.embedded.folders import folder_values
 from kip848_records.engines.embedded.processes import BYTES_OF_ONE_PROCESS, file_batch, run_on_files
 from kip848_records.engines.embedded.relations import (
@@ -70,7 +70,7 @@ def here(path: str) -> Path:
     """Return a path of this machine. Raises InputError for another file system."""
     found = path_on_this_machine(path)
     if found is None:
-        raise EngineError.other_file_system(path)
+        raise EngineError(f"the embedded engine reads and writes files of this machine, and {path} is none", USE_SPARK)
     return found
 
 

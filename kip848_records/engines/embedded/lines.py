@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 import numpy as np
 import pyarrow as pa
 
-from kip848_records.engines.embedded.errors import EngineError
+from kip848_records.engines.embedded.errors import USE_SPARK, EngineError
 from kip848_records.errors import InputError
 
 if TYPE_CHECKING:
@@ -113,7 +113,9 @@ def _opened(file: Path) -> BinaryIO:
     """Open a file by the ending of its name, as Hadoop does."""
     ending = file.suffix
     if ending in _NOT_READ:
-        raise EngineError.compression(str(file), ending)
+        raise EngineError(
+            f"the embedded engine cannot decompress {ending} files such as {file}", f"decompress it, or {USE_SPARK}"
+        )
     if ending in _ZSTANDARD:
         return pa.CompressedInputStream(pa.OSFile(str(file)), "zstd")  # type: ignore[no-any-return]
     opener = {".gz": gzip.open, ".bz2": bz2.open, ".deflate": _Inflated}.get(ending, open)
