@@ -41,7 +41,7 @@ def read_segments(engine: Engine, copy: Copy, options: ReadOptions) -> CopyRows:
                 f"{file} is not a segment of __consumer_offsets: its name does not match",
                 "expected __consumer_offsets-<partition>/<base offset>.log, as brokers name them",
             )
-    read = partial(_read_files, segment_files(copy.files), options)
+    read = partial(read_files, segment_files(copy.files), options, None)
     rows = as_log_rows(engine, engine.map(read, engine.files(copy), ROWS_SCHEMA))
     return CopyRows(rows, may_overlap=not options.coverage or _may_overlap(copy))
 
@@ -69,9 +69,13 @@ def _reaches(path: str, offset: int) -> bool:
     return len(data) > 0 and (last is None or last >= offset)
 
 
-def _read_files(
-    files: Mapping[str, SegmentFile], options: ReadOptions, batches: Iterable[pa.RecordBatch]
+def read_files(
+    files: Mapping[str, SegmentFile], options: ReadOptions, topic: str | None, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of files, by `sources.segment_rows.read_file`.
+
+    Rows name their file by its path; of a live topic, whose name is `topic`, as its brokers do.
+    """
     for batch in batches:
         for index in range(batch.num_rows):
             path = batch["path"][index].as_py()
@@ -81,4 +85,5 @@ def _read_files(
                 continue
             record_filter = RecordFilter(offset_commits=options.offset_commits, aborted=options.aborted)
             file = files[without_scheme(path)]
-            yield from read_file(content, path, file, record_filter, by_key=options.by_key)
+            shown = path if topic is None else f"{topic}-{file.partition}/{file.base_offset:020}.log"
+            yield from read_file(content, shown, file, record_filter, by_key=options.by_key)

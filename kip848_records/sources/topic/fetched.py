@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Final
 
 import pyarrow as pa
 
-from kip848_records.machine.paths import without_scheme
 from kip848_records.protocol.segments.reader import Segment
 from kip848_records.protocol.segments.whole_batches import base_offset, offset_behind
 from kip848_records.queries.texts import literal
@@ -21,21 +20,21 @@ from kip848_records.sources.file_coverage import MISSING
 from kip848_records.sources.known_keys import check_is_log
 from kip848_records.sources.listing import Copy
 from kip848_records.sources.predicates import NEWEST_MS
-from kip848_records.sources.record_filter import RecordFilter
 from kip848_records.sources.rows import ROWS_SCHEMA, as_log_rows
-from kip848_records.sources.segment_rows import content_of, read_file, segment_files
+from kip848_records.sources.segment_rows import segment_files
+from kip848_records.sources.segments import read_files
+from kip848_records.sources.source_kind import ReadOptions
 from kip848_records.sources.topic.client import READ_UNCOMMITTED
 from kip848_records.sources.topic.live_log import TopicRows
 from kip848_records.specs.log_columns import LOG_COLUMNS, TOPIC
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from kip848_records.engines.embedded.engine import EmbeddedEngine
     from kip848_records.engines.engine import Relation
-    from kip848_records.sources.file_coverage import SegmentFile
     from kip848_records.sources.topic.client import Brokers
     from kip848_records.sources.topic.ends import Ends
 
@@ -132,8 +131,8 @@ class FetchedTopic:
     ) -> Relation:
         engine, fetched = self._engine, self._fetch(ranges)
         files = engine.files(Copy(self.name, "segments", fetched.files))
-        filtered = partial(RecordFilter, offset_commits=offset_commits, aborted=aborted)
-        read = partial(_read_files, segment_files(fetched.files), self.name, filtered, by_key)
+        options = ReadOptions(offset_commits=offset_commits, aborted=aborted, coverage=True, by_key=by_key)
+        read = partial(read_files, segment_files(fetched.files), options, self.name)
         rows = as_log_rows(engine, engine.map(read, files, ROWS_SCHEMA))
         if fetched.is_wider():
             asked = [{"place": place, "first": first, "behind": behind} for place, (first, behind) in ranges.items()]
@@ -212,20 +211,6 @@ class _Fetched:
         self.files.append(path.as_uri())
         self._open[partition] = path.open("wb")
         return self._open[partition]
-
-
-def _read_files(
-    files: Mapping[str, SegmentFile],
-    name: str,
-    new_filter: Callable[[], RecordFilter],
-    by_key: bool,  # noqa: FBT001 - a part of a function that is sent to other processes
-    batches: Iterable[pa.RecordBatch],
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of files, which are named as those of the topic."""
-    for path in (path for batch in batches for path in batch["path"].to_pylist()):
-        file = files[without_scheme(path)]
-        shown = f"{name}-{file.partition}/{file.base_offset:020}.log"
-        yield from read_file(content_of(path), shown, file, new_filter(), by_key=by_key)
 
 
 def _records(file: Mapping[str, Any]) -> int:
