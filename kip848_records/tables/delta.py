@@ -12,7 +12,7 @@ from kip848_records.machine.paths import local_path
 from kip848_records.tables.arrow import is_conflict, mistaken, replace_rows
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import is_schema, sql_string, table_path
-from kip848_records.tables.places import create, delta_table, is_there, read, save, version
+from kip848_records.tables.places import create, delta_table, is_there, read, save
 from kip848_records.tables.registry import TABLES
 from kip848_records.tables.spark_types import spark_schema
 from kip848_records.tables.writers import is_locked
@@ -36,26 +36,16 @@ class ClusterTables:
 
     def read(self, name: str) -> DataFrame:
         """Return the cluster's rows of a table; none if the table does not exist."""
-        return read_table(self.spark, self.out, name, self.cluster)
-
-    def is_there(self, name: str) -> bool:
-        """Return whether the table exists, with rows of any cluster."""
-        return is_there(self.spark, self.out, name)
-
-    def version(self, name: str) -> int | None:
-        """Return the table's present Delta version; None if the table does not exist."""
-        return version(self.spark, self.out, name)
-
-    def create(self, spec: TableSpec) -> None:
-        """Create the table, without rows, if it does not exist."""
-        create(self.spark, self.out, spec)
+        if not is_there(self.spark, self.out, name):
+            return self.spark.createDataFrame([], spark_schema(TABLES[name]))
+        return read(self.spark, self.out, name).filter(F.col("cluster") == self.cluster)
 
     def replace(self, spec: TableSpec, rows: DataFrame | None) -> None:
         """Replace the cluster's rows, or delete them, in one commit: a reader sees the old rows or the new ones.
 
         Without rows, a missing table is not created.
         """
-        is_new = not self.is_there(spec.name)
+        is_new = not is_there(self.spark, self.out, spec.name)
         if rows is not None:
             if is_new:
                 create(self.spark, self.out, spec)
@@ -100,13 +90,6 @@ class ClusterTables:
     @property
     def _is_own(self) -> str:
         return f"cluster = {sql_string(self.cluster)}"
-
-
-def read_table(spark: SparkSession, out: str, name: str, cluster: str) -> DataFrame:
-    """Return one cluster's rows of a table; none if the table does not exist."""
-    if not is_there(spark, out, name):
-        return spark.createDataFrame([], spark_schema(TABLES[name]))
-    return read(spark, out, name).filter(F.col("cluster") == cluster)
 
 
 def shaped(rows: DataFrame, spec: TableSpec, cluster: str) -> DataFrame:
