@@ -101,7 +101,6 @@ file.write_text("""-- name = "partitions_stay"
 
 SELECT
     verdict(partitions_moved > max_moved, true) AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, last_epoch AS group_epoch, CAST(NULL AS string) AS member_id, partition, began_offset AS offset,
     concat(
         'expected at most ', max_moved_text, ' partitions to move, moved ', text(partitions_moved), ' (',

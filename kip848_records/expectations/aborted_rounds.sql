@@ -10,7 +10,6 @@
 
 SELECT
     verdict(CAST(rounds AS bigint) - 1 > max_rounds, rounds IS NOT NULL) AS verdict,
-    CAST(NULL AS string) AS severity,
     generations.group_id, generation AS group_epoch, CAST(NULL AS string) AS member_id, partition,
     generations.offset,
     concat(

@@ -5,6 +5,6 @@
 -- about = "member of a consumer group"
 
 -- Members have assignors of their own in the dialects before Kafka 3.8, and in no later one.
-SELECT verdict, severity, group_id, group_epoch, member_id, partition, member_invariants.offset, message
+SELECT verdict, group_id, group_epoch, member_id, partition, member_invariants.offset, message
 FROM member_invariants
 WHERE rule = 'assignor_versions'

@@ -10,7 +10,6 @@
 
 SELECT
     verdict(age > max_age * 1000, true) AS verdict,
-    CAST(NULL AS string) AS severity,
     CAST(NULL AS string) AS group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id,
     CAST(NULL AS int) AS partition, CAST(NULL AS bigint) AS offset,
     concat('expected an audit of the last ', max_age_text, ', the last one is ', span(age), ' old')

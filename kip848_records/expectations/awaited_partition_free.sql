@@ -63,7 +63,6 @@ SELECT
     verdict(
         free_for > max_seconds * 1000, NOT is_unknown AND (free_for > max_seconds * 1000 OR known = free)
     ) AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, group_epoch, member_id, partition, CAST(NULL AS bigint) AS offset,
     CASE WHEN is_unknown THEN 'the log does not show what the member waits for'
         WHEN known = 0

@@ -10,7 +10,7 @@
 
 -- Consumers ask for stable offsets: the owner of such a partition does not start until the transaction has ended.
 SELECT
-    verdict(state = 'blocked_by_transaction', (pending_since IS NULL OR state <> 'unknown') AND state <> 'unnamed_topic') AS verdict, CAST(NULL AS string) AS severity, group_id,
+    verdict(state = 'blocked_by_transaction', (pending_since IS NULL OR state <> 'unknown') AND state <> 'unnamed_topic') AS verdict, group_id,
     CAST(NULL AS int) AS group_epoch, member_id, offsets_partition AS partition, acquired_offset AS offset,
     concat(
         'expected a stable committed offset of ', topic, ' ', CAST(partition AS string), ', a transaction of producer ',

@@ -22,7 +22,7 @@ SELECT
     verdict(
         commits.is_fast OR commits.is_idle, commits.per_second IS NOT NULL OR coalesce(commits.is_idle, false)
     ) AS verdict,
-    CAST(NULL AS string) AS severity, commits.group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id,
+    commits.group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id,
     commits.partition, CAST(NULL AS bigint) AS offset,
     CASE
         WHEN commits.dirty_records IS NULL THEN 'the source does not show where the cleaner has been'

@@ -7,7 +7,7 @@
 -- A coordinator reads the whole partition before it serves its groups. How compaction_now compares is in its header.
 SELECT
     verdict(now.state = 'not_cleaned', now.state IN ('not_cleaned', 'cleaned')) AS verdict,
-    CAST(NULL AS string) AS severity, CAST(NULL AS string) AS group_id, CAST(NULL AS int) AS group_epoch,
+    CAST(NULL AS string) AS group_id, CAST(NULL AS int) AS group_epoch,
     CAST(NULL AS string) AS member_id, now.partition, coalesce(now.cleaned_until, now.first_offset) AS offset,
     CASE
         WHEN now.state = 'no_cleaning_shown' THEN concat(

@@ -36,7 +36,6 @@ SELECT
     verdict(
         most - least > 2 AND (most - least) * 100 > max_percent * units, rebalance.outcome NOT IN ('open', 'unknown') AND NOT is_unread
     ) AS verdict,
-    CAST(NULL AS string) AS severity,
     spreads.group_id, spreads.generation AS group_epoch, CAST(NULL AS string) AS member_id, spreads.partition,
     CAST(NULL AS bigint) AS offset,
     concat(

@@ -8,7 +8,6 @@
 -- have that record.
 SELECT
     verdict(lags > 0, unknown = 0) AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, last_generation AS group_epoch, member_id, partition, CAST(NULL AS bigint) AS offset,
     concat(
         'expected worker ', text(worker), ' to have read the configuration to offset ', text(config_offset),

@@ -59,7 +59,6 @@ WITH workers AS (
 )
 SELECT
     verdict(delay_ms > max_seconds * 1000 OR worker IS NOT NULL, true) AS verdict,
-    CAST(NULL AS string) AS severity,
     generations.group_id, generations.generation AS group_epoch, CAST(NULL AS string) AS member_id,
     generations.partition, CAST(NULL AS bigint) AS offset,
     CASE WHEN worker IS NOT NULL

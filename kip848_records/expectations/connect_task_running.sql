@@ -18,7 +18,6 @@ SELECT
             AND coalesce(unowned_max_ms, CASE WHEN status = 'open' THEN lasted ELSE unowned_ms END) <= max_seconds * 1000
         )
     ) AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, epoch AS group_epoch, from_member AS member_id, partition, CAST(NULL AS bigint) AS offset,
     lasted AS lasts_ms,
     concat(

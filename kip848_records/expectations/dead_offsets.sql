@@ -12,7 +12,7 @@
 -- only probably gone is no violation: the advice for it deletes offsets. possible_keys: with what may be gone.
 SELECT
     verdict(dead.keys > dead.max_keys, dead.keys > dead.max_keys OR dead.possible_keys <= dead.max_keys) AS verdict,
-    CAST(NULL AS string) AS severity, dead.group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id,
+    dead.group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id,
     dead.partition, CASE WHEN dead.status = 'deleted' THEN dead.deleted_offset END AS offset,
     CASE
         WHEN dead.status = 'deleted' THEN concat(

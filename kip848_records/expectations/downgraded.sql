@@ -6,13 +6,12 @@
 
 SELECT
     'violation' AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, epoch AS group_epoch, CAST(NULL AS string) AS member_id, partition, downgrades.offset,
     concat('expected the group to keep the consumer protocol, but it went back: ', downgrade_text(by_replacement)) AS message
 FROM downgrades
 UNION ALL
 SELECT
-    verdict(false, has_full_history), NULL, groups.group_id, NULL, NULL, groups.partition, NULL,
+    verdict(false, has_full_history), groups.group_id, NULL, NULL, groups.partition, NULL,
     'the log does not have all records of the group'
 FROM groups
 WHERE NOT EXISTS (

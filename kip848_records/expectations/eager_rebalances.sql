@@ -14,7 +14,6 @@
 
 SELECT
     verdict(eager > max_rebalances, eager > max_rebalances OR (groups.has_full_history AND most <= max_rebalances)) AS verdict,
-    CAST(NULL AS string) AS severity,
     busiest.group_id, busiest.generation AS group_epoch, CAST(NULL AS string) AS member_id, busiest.partition,
     busiest.offset_ AS offset,
     concat(

@@ -4,6 +4,6 @@
 -- needs = []
 -- about = "group"
 
-SELECT verdict, severity, group_id, group_epoch, member_id, partition, invariants.offset, message
+SELECT verdict, group_id, group_epoch, member_id, partition, invariants.offset, message
 FROM invariants
 WHERE rule = 'epochs_grow'

@@ -37,10 +37,10 @@ class Expectation:
     """A condition that should hold.
 
     `description`: the expected condition, in a sentence. `severity`: the default. `text`: a SELECT over the tables of
-    one cluster, with one row per item that it checks. The columns: ``verdict`` (pass, violation or unknown);
-    ``severity`` (``warn`` for a violation that is at most a warning, else null); the location (``group_id``,
-    ``group_epoch``, ``member_id``, ``partition`` and ``offset`` in `__consumer_offsets`, each null if it does not
-    apply); and ``message``, with the expected and the actual value. `about`: the noun of such an item. `needs`: names
+    one cluster, with one row per item that it checks. The columns: ``verdict`` (pass, violation or unknown); the
+    location (``group_id``, ``group_epoch``, ``member_id``, ``partition`` and ``offset`` in `__consumer_offsets`, each
+    null if it does not apply); and ``message``, with the expected and the actual value. It may have others, those of
+    `expectations.sql`. `about`: the noun of such an item. `needs`: names
     in `queries.needs` without which nothing is evaluated; `without`: what is not looked for without others. A result
     without items is not applicable.
     """

@@ -45,7 +45,6 @@ WITH groups_ AS (
 )
 SELECT
     verdict(partition <> expected, is_known) AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition,
     CAST(NULL AS bigint) AS offset,
     CASE WHEN is_known

@@ -15,7 +15,6 @@ SELECT
         CASE WHEN is_behind THEN is_late ELSE false END,
         state <> 'unknown' AND (coalesce(is_behind AND is_late, false) OR NOT is_behind OR history <> 'censored')
     ) AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, group_epoch, CAST(NULL AS string) AS member_id, partition, aged.offset, is_behind AS names_blocker, age AS lasts_ms,
     CASE WHEN state = 'unknown'
         THEN concat('expected Stable within ', max_seconds_text, ', the log does not show it')

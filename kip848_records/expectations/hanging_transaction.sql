@@ -15,7 +15,6 @@
 -- A partition in which none is open passes, if no record of it was lost. Only its coordinator ends a transaction. If one is open for longer than any may be, its coordinator has lost it.
 SELECT
     CASE WHEN status = 'open' THEN verdict(is_late, true) ELSE verdict(true, status = 'unnamed' AND is_late) END AS verdict,
-    CAST(NULL AS string) AS severity,
     known_group AS group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition,
     opened.first_offset AS offset, age_ms AS lasts_ms,
     concat(
@@ -40,7 +39,7 @@ FROM (
 ) AS opened
 UNION ALL
 SELECT
-    verdict(false, every.first_lost_offset IS NULL), NULL, NULL, NULL, NULL, every.partition, every.first_lost_offset, NULL,
+    verdict(false, every.first_lost_offset IS NULL), NULL, NULL, NULL, every.partition, every.first_lost_offset, NULL,
     'none is seen, but records were lost'
 FROM partition_history AS every
 WHERE every.is_base AND coalesce(every.last_offset >= every.first_offset, true)

@@ -27,7 +27,6 @@ WITH undecodable AS (
 )
 SELECT
     verdict(NOT is_forgiven, position IS NOT NULL AND NOT may_load AND NOT is_foreign) AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition,
     undecodable.offset,
     concat(
@@ -37,13 +36,13 @@ SELECT
 FROM undecodable
 UNION ALL
 SELECT
-    'unknown', CAST(NULL AS string), group_id, CAST(NULL AS int), CAST(NULL AS string), partition, refused_commits.offset,
+    'unknown', group_id, CAST(NULL AS int), CAST(NULL AS string), partition, refused_commits.offset,
     concat(
         'expected a record that decodes, seen: an offset commit of key type 0 with a value of a version above 0; ',
         'refused by Kafka ', releases_with(commit-type-0)
     )
 FROM refused_commits
 UNION ALL
-SELECT verdict, severity, group_id, group_epoch, member_id, partition, invariants.offset, message
+SELECT verdict, group_id, group_epoch, member_id, partition, invariants.offset, message
 FROM invariants
 WHERE rule = 'loadable_records'

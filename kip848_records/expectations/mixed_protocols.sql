@@ -74,7 +74,6 @@ WITH upgrading AS (
 )
 SELECT
     verdict(is_long, is_complete OR (is_long AND NOT has_losses)) AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, member_id, partition, place AS offset,
     lasted AS lasts_ms,
     concat(

@@ -10,7 +10,7 @@
 
 -- What a member skips itself looks like reading: only what was set from outside is known.
 SELECT
-    verdict(ahead.age_ms <= limits.within * 1000, ahead.age_ms IS NOT NULL) AS verdict, CAST(NULL AS string) AS severity,
+    verdict(ahead.age_ms <= limits.within * 1000, ahead.age_ms IS NOT NULL) AS verdict,
     ahead.group_id, CAST(NULL AS int) AS group_epoch, ahead.member_id, ahead.offsets_partition AS partition, ahead.at_offset AS offset,
     concat(
         'expected committed offsets of ', ahead.topic, ' not to be set ahead, ',

@@ -9,7 +9,7 @@
 -- reason = "A nightly audit sees each one once or twice. It is off by default, because people set offsets back on purpose."
 
 SELECT
-    verdict(back.age_ms <= limits.within * 1000, back.age_ms IS NOT NULL) AS verdict, CAST(NULL AS string) AS severity,
+    verdict(back.age_ms <= limits.within * 1000, back.age_ms IS NOT NULL) AS verdict,
     back.group_id, CAST(NULL AS int) AS group_epoch, back.member_id, back.offsets_partition AS partition, back.at_offset AS offset,
     concat(
         'expected committed offsets of ', back.topic, ' not to go back, ',

@@ -7,7 +7,7 @@
 -- Else the coordinator cannot turn the group back into a classic one when its last consumer member leaves: the leave itself fails
 -- (`ClassicGroup.fromConsumerGroup`). The record of a classic group has the chosen assignor only.
 SELECT
-    verdict(most < known, most < known OR known = members) AS verdict, CAST(NULL AS string) AS severity,
+    verdict(most < known, most < known OR known = members) AS verdict,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition, CAST(NULL AS bigint) AS offset,
     concat(
         'expected the ', counted(members, member), ' with the classic protocol to have an assignor in common, ',

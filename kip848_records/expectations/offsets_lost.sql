@@ -10,7 +10,7 @@
 
 -- Who owns the partition next starts where auto.offset.reset says: it reads again, or skips, what came since.
 SELECT
-    verdict(lost.age_ms <= limits.within * 1000, lost.age_ms IS NOT NULL) AS verdict, CAST(NULL AS string) AS severity,
+    verdict(lost.age_ms <= limits.within * 1000, lost.age_ms IS NOT NULL) AS verdict,
     lost.group_id, CAST(NULL AS int) AS group_epoch, lost.member_id, lost.offsets_partition AS partition, lost.at_offset AS offset,
     concat(
         CASE WHEN lost.partitions = 1

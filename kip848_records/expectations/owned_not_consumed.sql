@@ -12,7 +12,7 @@
 -- stopped, shows that messages wait.
 SELECT
     verdict(now.state = 'suspected', now.state IN ('suspected', 'progress', 'caught_up', 'too_short')) AS verdict,
-    CAST(NULL AS string) AS severity, now.group_id, CAST(NULL AS int) AS group_epoch, now.member_id,
+    now.group_id, CAST(NULL AS int) AS group_epoch, now.member_id,
     now.offsets_partition AS partition, now.acquired_offset AS offset,
     now.silent_ms AS lasts_ms,
     concat(

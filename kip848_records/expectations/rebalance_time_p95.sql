@@ -10,7 +10,6 @@
 
 SELECT
     verdict(p95 > max_seconds * 1000, true) AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition,
     CAST(NULL AS bigint) AS offset,
     concat(

@@ -18,7 +18,7 @@ SELECT
         moved.repeat_at_most > limits.max_offsets AND moved.age_ms <= limits.within * 1000,
         moved.age_ms > limits.within * 1000 OR (moved.repeat_at_most IS NOT NULL AND moved.age_ms IS NOT NULL)
     ) AS verdict,
-    CAST(NULL AS string) AS severity, moved.group_id, CAST(NULL AS int) AS group_epoch, moved.member_id,
+    moved.group_id, CAST(NULL AS int) AS group_epoch, moved.member_id,
     moved.offsets_partition AS partition, moved.acquired_offset AS offset,
     concat(
         'expected at most ', max_offsets_text, ' offsets of ', moved.topic, ' ', CAST(moved.topic_partition AS string),

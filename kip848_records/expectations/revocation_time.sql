@@ -13,7 +13,6 @@
 -- Kafka 3.8 the log has the members' epochs, but not their states.
 SELECT
     verdict(is_late, state = 'revoking' AND (is_complete OR (is_late AND NOT has_losses))) AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, member_epoch AS group_epoch, member_id, partition, from_offset AS offset,
     lasted AS lasts_ms,
     concat(

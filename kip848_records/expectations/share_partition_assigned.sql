@@ -11,7 +11,6 @@
 -- At capture, while the group has members.
 SELECT
     verdict(owners = 0 AND is_late, owners > 0 OR is_late OR history = 'right_censored') AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition, from_offset AS offset,
     lasted AS lasts_ms,
     concat(

@@ -6,6 +6,7 @@ A text may use the tables, and:
   for every group id in the tables that the text names, and one with a null.
 - the relations in `queries/relations/`, one file each.
 - the functions of `queries/functions.sql`, which are replaced by their text, so that both engines support them.
+- the column ``severity`` of its answer: ``warn`` for a violation that is at most a warning, else null.
 - the column ``names_blocker`` of its answer, a boolean: the finding is about the group's ongoing rebalance, so that
   `kip848 check` names the member that blocks it, and adds the sentence that all reports have about it.
 - the column ``advice_in_message`` of its answer: the part of the message that says what to do. Reports for people
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from kip848_records.queries.tables import Parameter
 
 PLACE: Final = ("group_id", "group_epoch", "member_id", "partition", "offset")
-DETAIL: Final = (*PLACE, "severity", "message")
+SEVERITY: Final = "severity"
+DETAIL: Final = (*PLACE, SEVERITY, "message")
 NAMES_BLOCKER: Final = "names_blocker"
 ADVICE: Final = "advice_in_message"
 LASTS: Final = "lasts_ms"
@@ -65,7 +67,8 @@ def query(
     own = {_SILENCE: read(_SILENCE_OF_LIMITS)} if _SILENCE_LIMIT in expectation.limits else {}
     shared = relations_of(text, own)
     limits, parameters = _limits(expectation, setting, [text, *shared.values()])
-    more = tuple(name for name in (NAMES_BLOCKER, ADVICE, LASTS) if name in words(text))
+    own_words = words(text)
+    more = tuple(name for name in (NAMES_BLOCKER, ADVICE, LASTS) if name in own_words)
     relations = {"limits": limits, **shared, "evaluated_": text}
     detail = (*DETAIL, *more)
     ids = [literal(group_id) for group_id in without_groups if group_id is not None]
@@ -73,7 +76,8 @@ def query(
     excluded += ["evaluated_.group_id IS NULL"] if None in without_groups else []
     excluded += [] if only is None else [f"evaluated_.group_id IS DISTINCT FROM {literal(only)}"]
     values = {"relations": relations, "place": PLACE, "detail": detail, "more": more}
-    return rendered(_EVALUATED, kept=kept, excluded=excluded, **values), parameters
+    has_severity = SEVERITY in own_words
+    return rendered(_EVALUATED, kept=kept, excluded=excluded, has_severity=has_severity, **values), parameters
 
 
 def _limits(expectation: Expectation, setting: Setting, texts: Sequence[str]) -> tuple[str, dict[str, Parameter]]:

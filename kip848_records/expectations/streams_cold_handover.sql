@@ -10,7 +10,6 @@
 
 SELECT
     verdict(cold > max_tasks, cold > max_tasks OR (has_full_history AND most <= max_tasks)) AS verdict,
-    CAST(NULL AS string) AS severity,
     busiest.group_id, epoch AS group_epoch, CAST(NULL AS string) AS member_id, busiest.partition,
     acquired_offset AS offset,
     concat('expected at most ', max_tasks_text, ' tasks without their state in an hour, seen ', text(cold)) AS message

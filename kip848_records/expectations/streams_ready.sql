@@ -15,7 +15,6 @@ SELECT
             state <> 'NotReady' OR lasted > max_seconds * 1000 OR history IN ('observed', 'right_censored')
         )
     ) AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition, from_offset AS offset,
     lasted AS lasts_ms,
     concat(

@@ -6,7 +6,6 @@
 
 SELECT
     verdict(lacking > 0, lacking > 0 OR undecided = 0) AS verdict,
-    CAST(NULL AS string) AS severity,
     states.group_id, states.group_epoch, CAST(NULL AS string) AS member_id, states.partition, states.offset,
     concat('expected a standby for each task with state, ', text(lacking), ' have none') AS message
 FROM group_state AS states

@@ -13,7 +13,6 @@ SELECT
         lag_ms > max_seconds * 1000,
         lag_ms > max_seconds * 1000 OR (lag_ms IS NOT NULL AND history IN ('observed', 'right_censored'))
     ) AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, member_id, partition, joined_offset AS offset,
     lag_ms AS lasts_ms,
     concat(

@@ -16,7 +16,6 @@ SELECT
     verdict(
         CASE WHEN complete > 0 THEN 100 * superseded / complete > max_percent END, complete >= min_epochs
     ) AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition,
     CAST(NULL AS bigint) AS offset,
     concat(

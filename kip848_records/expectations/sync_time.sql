@@ -10,7 +10,6 @@
 
 SELECT
     verdict(sync_ms > max_seconds * 1000, sync_ms IS NOT NULL) AS verdict,
-    CAST(NULL AS string) AS severity,
     generations.group_id, generation AS group_epoch, leader AS member_id, partition, generations.offset,
     concat(
         'expected the assignment within ', max_seconds_text, ', ',

@@ -37,7 +37,6 @@ SELECT
         CASE WHEN target_duplicates > 0 THEN true ELSE target_partitions <> expected END,
         target_partitions = expected OR target_duplicates > 0 OR has_log_start
     ) AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, group_epoch, CAST(NULL AS string) AS member_id, partition, bump_offset AS offset,
     CASE WHEN expected IS NULL AND target_duplicates = 0
         THEN concat('expected every partition in one target, the log does not have the topics', chr(39), ' sizes')

@@ -17,7 +17,6 @@ SELECT
         wanted_ms > max_seconds * 1000,
         (history = 'observed' OR (history = 'right_censored' AND to_member IS NULL)) AND NOT clock_skew
     ) AS verdict,
-    CAST(NULL AS string) AS severity,
     group_id, group_epoch, coalesce(to_member, from_member) AS member_id, offsets_partition AS partition,
     coalesce(acquired_offset, released_offset) AS offset,
     CASE WHEN verdict <> 'pass' THEN concat(

@@ -56,7 +56,7 @@ CASE WHEN {{ count }} = 1 THEN ' {{ what }}' ELSE ' {{ what }}s' END)
    fulfils the condition. Its limit `within`: for how long the commits of a group must be known. #}
 {% macro none_is_seen(relation, condition) -%}
 SELECT
-    {{ verdict("false", "every.has_full_history OR coalesce(every.known_ms >= limits.within * 1000, false)") }}, NULL,
+    {{ verdict("false", "every.has_full_history OR coalesce(every.known_ms >= limits.within * 1000, false)") }},
     every.group_id, NULL, NULL, every.partition, NULL,
     concat('none is seen; its commits must be known for ', limits.within_text)
 FROM committing_groups AS every

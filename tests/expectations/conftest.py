@@ -7,7 +7,7 @@ import pytest
 from kip848_records.check import check
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.results import Result
-from kip848_records.expectations.sql import ADVICE, LASTS, NAMES_BLOCKER
+from kip848_records.expectations.sql import ADVICE, LASTS, NAMES_BLOCKER, SEVERITY
 from kip848_records.queries.duck import DuckTables
 from tests.expectations.cases import CASES, CLUSTER, audit_cases, settings_of_cases, write_kinds
 from tests.expectations.logs import PASS, VIOLATION
@@ -66,10 +66,11 @@ def with_passes(expectation):
     groups = [case.group for case in CASES if case.rule == expectation.name and case.verdict == PASS]
     listed = ", ".join("'{}'".format(group.replace("'", "''")) for group in ["", *groups])
     more = "".join(f", every.{name}" for name in (NAMES_BLOCKER, ADVICE, LASTS) if name in expectation.text)
+    severity = "every.severity" if SEVERITY in expectation.text else "NULL"
     text = f"""
         SELECT
             CASE WHEN every.verdict = '{PASS}' THEN '{VIOLATION}' ELSE every.verdict END AS verdict,
-            CASE WHEN every.verdict = '{PASS}' THEN '{PASS}' ELSE every.severity END AS severity,
+            CASE WHEN every.verdict = '{PASS}' THEN '{PASS}' ELSE {severity} END AS severity,
             every.group_id, every.group_epoch, every.member_id, every.partition, every.offset, every.message{more}
         FROM ({expectation.text}) AS every
         WHERE every.verdict <> '{PASS}' OR every.group_id IN ({listed})

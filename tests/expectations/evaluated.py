@@ -5,15 +5,15 @@ from datetime import UTC, datetime
 
 from kip848_records.check import BlockedGroups
 from kip848_records.expectations.results import Finding
-from kip848_records.expectations.sql import ADVICE, DETAIL, LASTS, NAMES_BLOCKER, query
+from kip848_records.expectations.sql import ADVICE, DETAIL, LASTS, NAMES_BLOCKER, PLACE, SEVERITY, query
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 def every_row(expectation):
     """The expectation, of which each row is a finding, also those that pass."""
-    more = [name for name in (NAMES_BLOCKER, ADVICE, LASTS) if name in expectation.text]
-    columns = ", ".join(f"every.{name}" for name in (*DETAIL, *more) if name != "message")
+    more = [name for name in (SEVERITY, NAMES_BLOCKER, ADVICE, LASTS) if name in expectation.text]
+    columns = ", ".join(f"every.{name}" for name in (*PLACE, *more))
     # What passes is not told apart by a check: here it is a violation that says so.
     text = (  # of our own texts
         f"SELECT CASE WHEN every.verdict = 'pass' THEN 'violation' ELSE every.verdict END AS verdict, {columns}, "  # noqa: S608

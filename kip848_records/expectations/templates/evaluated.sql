@@ -1,5 +1,6 @@
 {# The first rows of each verdict of an expectation, errors first, and the counts of all. `relations`: name and text of each
    relation, the last one is the expectation's own. `detail`: the columns that are returned, with `more`.
+   `has_severity`: whether its rows have one of their own.
    `excluded`: conditions of what does not count. #}
 {% macro columns(table, names) -%}
 {% for name in names %}{{ table }}.{{ name }}{{ ", " if not loop.last }}{% endfor %}
@@ -11,7 +12,7 @@ WITH {% for name, body in relations.items() %}
 {% endfor %}
 rated_ AS (
     SELECT evaluated_.verdict, {{ columns("evaluated_", place + ("message",) + more) }},
-        coalesce(evaluated_.severity, limits.severity) AS severity
+        {{ "coalesce(evaluated_.severity, limits.severity)" if has_severity else "limits.severity" }} AS severity
     FROM evaluated_
     JOIN limits ON limits.group_id IS NOT DISTINCT FROM evaluated_.group_id
     WHERE limits.severity <> 'off'

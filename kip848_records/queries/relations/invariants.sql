@@ -20,13 +20,11 @@ WITH rules AS (
     FROM anomaly
     JOIN rules ON rules.kind = anomaly.kind
 )
-SELECT
-    rule, verdict, CAST(NULL AS string) AS severity, group_id, group_epoch, member_id, partition, contradictions.offset,
-    message
+SELECT rule, verdict, group_id, group_epoch, member_id, partition, contradictions.offset, message
 FROM contradictions
 UNION ALL
 SELECT
-    every.rule, verdict(false, has_full_history), NULL, groups.group_id, NULL, NULL, groups.partition, NULL,
+    every.rule, verdict(false, has_full_history), groups.group_id, NULL, NULL, groups.partition, NULL,
     'the log does not have all records of the group'
 FROM groups
 CROSS JOIN (SELECT DISTINCT rule FROM rules) AS every

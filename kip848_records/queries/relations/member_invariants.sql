@@ -1,7 +1,6 @@
 -- As `invariants`, for the rules about what a member of a consumer group says of itself: for groups with members; and for each
 -- of its records that does not decode, which might break any of them.
-SELECT
-    rule, verdict, severity, group_id, group_epoch, member_id, partition, invariants.offset, message
+SELECT rule, verdict, group_id, group_epoch, member_id, partition, invariants.offset, message
 FROM invariants
 WHERE EXISTS (
     SELECT 1 FROM membership
@@ -9,7 +8,7 @@ WHERE EXISTS (
 )
 UNION ALL
 SELECT
-    every.rule, 'unknown', NULL, group_id, NULL, NULL, partition, quarantine.offset,
+    every.rule, 'unknown', group_id, NULL, NULL, partition, quarantine.offset,
     concat('the record does not decode: ', text(reason))
 FROM quarantine
 CROSS JOIN (SELECT 'names_or_regex' AS rule UNION ALL SELECT 'assignor_versions') AS every
