@@ -73,7 +73,7 @@ def _run(arguments: Namespace) -> int:
     _check(arguments, tables)
     choice = engine_for_sources(arguments, tables, arguments.cluster)
     with shown_progress(arguments) as progress:
-        spark = session_of(choice, progress, arguments.sources)
+        spark = session_of(choice, progress)
         from kip848_records.pipeline.audit import run_audit
         from kip848_records.report.summary import summary
 

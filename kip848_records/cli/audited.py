@@ -163,7 +163,7 @@ def opened_tables(
 
     def session() -> SparkSession:
         progress.phase("starting Spark")
-        return new_session(arguments.sources)
+        return new_session()
 
     def opened(location: str) -> Tables:
         return open_tables(location, arguments.engine, session=session, note=print_note)
@@ -295,7 +295,7 @@ def _audited(
             print_note(f"from the cache of {age} ago; --no-cache audits again")
             yield str(entry.folder / _TABLES)
             return
-        spark = session_of(choice, progress, options.sources)
+        spark = session_of(choice, progress)
         new = stack.enter_context(cache.new()) if cache is not None and keys else None
         if new is not None and _is_audited_into(new, options, progress, group):
             if _keys(options, group) == keys:  # else a file changed while it was read

@@ -83,7 +83,7 @@ def engine_for_tables(named: str | None, out: str) -> Choice:
     return choose(named, Work((), out, size))
 
 
-def session_of(choice: Choice, progress: Progress, reads: Sequence[str] = ()) -> SparkSession | None:
+def session_of(choice: Choice, progress: Progress) -> SparkSession | None:
     """Say which engine was chosen, and why; return the session of Spark, or None for the embedded engine.
 
     Raises SetupError if Spark cannot start.
@@ -94,12 +94,12 @@ def session_of(choice: Choice, progress: Progress, reads: Sequence[str] = ()) ->
     if choice.engine == EMBEDDED:
         return None
     progress.phase("starting Spark")
-    return new_session(reads)
+    return new_session()
 
 
-def new_session(reads: Sequence[str] = ()) -> SparkSession:
+def new_session() -> SparkSession:
     """Return the session of Spark that is there, or a new one. Raises SetupError if Spark cannot start."""
     allow_pandas()
     from kip848_records.spark.session import get_session
 
-    return get_session(reads=reads)
+    return get_session()

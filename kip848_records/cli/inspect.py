@@ -156,7 +156,7 @@ def _engine(arguments: Namespace) -> Engine:
     choice = engine_for_sources(arguments, None)
     if choice.engine != EMBEDDED or choice.note is not None:  # otherwise the first record comes at once
         print_note(choice.note or str(choice))
-    return new_engine(None if choice.engine == EMBEDDED else new_session(arguments.sources), "")
+    return new_engine(None if choice.engine == EMBEDDED else new_session(), "")
 
 
 @contextmanager

@@ -1,8 +1,9 @@
-"""Spark's settings before Spark starts: those of its configuration folder, and those of PYSPARK_SUBMIT_ARGS."""
+"""Spark's settings before it starts, of its configuration folder and PYSPARK_SUBMIT_ARGS, and the jars that they name."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,9 +13,11 @@ from kip848_records.settings.properties import parse_properties
 from kip848_records.spark.setup_errors import SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
 SUBMIT_ARGS: Final = "PYSPARK_SUBMIT_ARGS"
+PY_FILES: Final = "spark.submit.pyFiles"
+_PACKAGES: Final = "spark.jars.packages"
 _DEFAULTS: Final = "spark-defaults.conf"
 _CONF: Final = ("--conf", "-c")
 _PROPERTIES_FILE: Final = "--properties-file"
@@ -23,7 +26,8 @@ _OPTIONS: Final = {
     "--driver-java-options": "spark.driver.extraJavaOptions",
     "--driver-memory": "spark.driver.memory",
     "--jars": "spark.jars",
-    "--packages": "spark.jars.packages",
+    "--packages": _PACKAGES,
+    "--py-files": PY_FILES,
 }
 """Options of spark-submit that stand for a setting."""
 
@@ -91,3 +95,35 @@ def _option_values(arguments: list[str], options: Collection[str]) -> Iterator[t
         option, is_whole, value = argument.partition("=")
         if option in options:
             yield option, value if is_whole else next(rest, "")
+
+
+def delta_mismatch(settings: Mapping[str, str], pyspark: str, delta: str) -> SetupError | None:
+    """Return the error if other versions are installed than Delta's jar needs; None if they fit, or without that jar.
+
+    Its coordinate has both versions: ``io.delta:delta-spark_<Spark>_<Scala>:<Delta>``.
+    """
+    jar = re.search(r"io\.delta:delta-spark_(\d+\.\d+)_[\d.]+:([\w.]+)", settings.get(_PACKAGES, ""))
+    if jar is None or (pyspark.startswith(f"{jar[1]}.") and delta == jar[2]):
+        return None
+    found = f"pyspark {pyspark} with delta-spark {delta}"
+    install = f"pip install 'pyspark=={jar[1]}.*' 'delta-spark=={jar[2]}'"
+    return SetupError(f"{found} does not match {jar[0]}", install)
+
+
+def missing_jars(settings: Mapping[str, str], home: Path) -> list[str]:
+    """Return the coordinates in `spark.jars.packages` whose jars are not in Ivy's folder, where Spark puts them.
+
+    That folder is `spark.jars.ivy`; by default it begins with ``.ivy2`` in the user's `home`. A coordinate that has not
+    three parts is skipped: Spark refuses it with a message of its own.
+    """
+    ivy = settings.get("spark.jars.ivy")
+    folders = [Path(ivy)] if ivy else [*home.glob(".ivy2*")]
+    missing = []
+    for coordinate in re.split(r",\s*", settings.get(_PACKAGES, "")):
+        parts = coordinate.strip().split(":")
+        if len(parts) != 3:  # noqa: PLR2004 - group, name, version
+            continue
+        organisation, name, version = parts
+        if not any((folder / "jars" / f"{organisation}_{name}-{version}.jar").is_file() for folder in folders):
+            missing.append(":".join(parts))
+    return missing

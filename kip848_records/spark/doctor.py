@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kip848_records import __version__
 from kip848_records.machine.disks import existing, free_bytes
 from kip848_records.machine.paths import path_on_this_machine, with_page_paths
-from kip848_records.spark.conf import SUBMIT_ARGS, default_settings, submitted_settings
-from kip848_records.spark.jars import delta_jar, missing_jars
+from kip848_records.spark.conf import SUBMIT_ARGS, default_settings, delta_mismatch, missing_jars, submitted_settings
 from kip848_records.spark.java import check_java, home_of_java
 from kip848_records.spark.scratch import scratch_folders
 from kip848_records.spark.setup_errors import SetupError
@@ -103,8 +102,7 @@ def _spark(defaults: Mapping[str, str]) -> Found:
     if spark is None or delta is None:
         missing = SetupError.no_spark("delta")
         return Found(LACKING, "Spark", missing.message, missing.hint)
-    jar = delta_jar(defaults)
-    if jar is not None and (error := jar.mismatch(spark, delta)) is not None:
+    if (error := delta_mismatch(defaults, spark, delta)) is not None:
         return Found(LACKING, "Spark", error.message, error.hint)
     return Found(OK, "Spark", f"pyspark {spark}, delta-spark {delta}")
 

@@ -13,11 +13,9 @@ from kip848_records.spark.threads import threads_at_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from subprocess import Popen
 
 _CANCEL_EVERY_S = 0.5
 _ANEW_AFTER_S = 0.1
-_ENDS_WITHIN_S = 1.0
 
 _interrupted = Event()
 
@@ -78,66 +76,19 @@ def _dropped_ones_anew() -> Iterator[None]:
             timer.cancel()
 
 
-class Starting:
-    """The process that starts within `deferred_interrupts`: an interrupt ends it, and so the wait for it."""
-
-    def __init__(self) -> None:
-        self.is_interrupted = False
-        self._process: Popen[bytes] | None = None
-        self._last_resort: Timer | None = None
-
-    def began(self, process: Popen[bytes]) -> None:
-        """Name the process; an interrupt before it ends it too."""
-        self._process = process
-        if self.is_interrupted:
-            self._end_process()
-
-    def interrupt(self, *_: object) -> None:
-        """Handle Ctrl-C."""
-        if not self.is_interrupted:
-            self.is_interrupted = True
-            self._end_process()
-
-    def ended(self) -> None:
-        """Await the end of a process that was interrupted."""
-        if self._process is not None:
-            self._process.wait()
-        if self._last_resort is not None:
-            self._last_resort.cancel()
-
-    def _end_process(self) -> None:
-        """Ask the process to end, which lets Spark remove its temporary files; do not ask for long."""
-        if self._process is not None:
-            self._process.terminate()
-            self._last_resort = Timer(_ENDS_WITHIN_S, self._process.kill)
-            self._last_resort.daemon = True
-            self._last_resort.start()
-
-
 @contextmanager
-def deferred_interrupts() -> Iterator[Starting]:
-    """Raise Ctrl-C at the end of the block, in which Spark starts, and keep Spark from setting a handler of its own.
+def same_handler() -> Iterator[None]:
+    """Keep the handler of Ctrl-C of a command, or of an application, within a block that starts a session.
 
-    Raised anywhere in it, it would orphan the JVM; instead it ends the JVM, on which the block waits. A handler other
-    than Python's default stays in place, and so does the setting that ignores Ctrl-C.
+    A new context sets a handler of its own in place of any other, even of the one that ignores Ctrl-C. It stays where
+    Python's default was, as in every program that starts Spark.
     """
-    starting = Starting()
     handler = signal.getsignal(signal.SIGINT)
-    if current_thread() is not main_thread():
-        yield starting
-    elif handler not in {signal.default_int_handler, _interrupt}:
-        yield starting
-        signal.signal(signal.SIGINT, handler)
-    else:
-        signal.signal(signal.SIGINT, starting.interrupt)
-        try:
-            yield starting
-        finally:
-            signal.signal(signal.SIGINT, _interrupt)
-            if starting.is_interrupted:  # even after another error: child processes may have been interrupted too
-                starting.ended()
-                _interrupted.set()
-                raise KeyboardInterrupt
+    try:
+        yield
+    finally:
+        if current_thread() is main_thread() and handler is not signal.default_int_handler:
+            signal.signal(signal.SIGINT, handler)
 
 
 def _interrupt(*_: object) -> NoReturn:
@@ -158,13 +109,9 @@ def _cancel_jobs() -> None:
     thread that waits for the job waits forever (`DAGScheduler.doCancelAllJobs`).
     """
     while True:
-        spark = sys.modules.get("pyspark.sql")  # without it there are no jobs
-        # The active session belongs to a thread, so it is not used here.
-        # A module that is being imported has not all of its names.
-        session = getattr(getattr(spark, "SparkSession", None), "_instantiatedSession", None)
-        if session is not None:
-            with suppress(Exception):  # the JVM ends with the process, and may have ended already
-                session.interruptAll()
+        # Without the module there are no jobs, without a session none yet; its JVM may have ended already.
+        with suppress(Exception):
+            sys.modules["pyspark.sql"].SparkSession.active().interruptAll()
         if not threads_at_work():
             return
         sleep(_CANCEL_EVERY_S)

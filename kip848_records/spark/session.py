@@ -1,66 +1,56 @@
-"""The Spark session: the caller's if there is one, else a local one set up for Delta.
+"""The Spark session: the one that is there or offered, else a new local one with Delta.
 
-`conf/spark-defaults.conf` holds every setting. A session of our own gets it as Spark's
-configuration folder, spark-submit as its ``--properties-file``; nothing is set twice. `conf/small-input.conf` changes
-some for a session that reads little: it is there to answer soon.
+`conf/spark-defaults.conf` holds every setting. A session of our own gets it as Spark's configuration folder,
+spark-submit as its ``--properties-file``; nothing is set twice.
 """
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
 import re
+import signal
 import sys
-from importlib.metadata import PackageNotFoundError, version
+import tempfile
+from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from subprocess import PIPE, Popen
+from typing import IO, TYPE_CHECKING
 
-from kip848_records.spark.setup_errors import SetupError
-
-try:
-    import pyspark
-except ModuleNotFoundError:
-    raise SetupError.no_spark("pyspark") from None
+import delta  # noqa: F401 - tables need it, so no JVM is started without it
+import pyspark
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
 from kip848_records.machine.disks import FULL, DiskError
-from kip848_records.machine.paths import DATABRICKS, SESSION_OFFERS, SPARK_SETTINGS
-from kip848_records.spark import logs as spark_logs
-from kip848_records.spark.conf import conf_dir, default_settings
-from kip848_records.spark.interrupts import deferred_interrupts
-from kip848_records.spark.jars import delta_jar
+from kip848_records.machine.paths import DATABRICKS, is_session_offered
+from kip848_records.spark.conf import PY_FILES, default_settings, delta_mismatch, spark_conf_dir, submitted_settings
+from kip848_records.spark.interrupts import same_handler
 from kip848_records.spark.java import check_java, home_of_java
-from kip848_records.spark.process import EndedError, start_jvm
 from kip848_records.spark.scratch import check_scratch_disks, scratch_places
+from kip848_records.spark.setup_errors import SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from subprocess import Popen
+    from collections.abc import Iterator
 
     from kip848_records.errors import Kip848Error
-    from kip848_records.spark.interrupts import Starting
 
 _TIME_ZONE = "spark.sql.session.timeZone"
-_PY_FILES = "spark.submit.pyFiles"
 _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
-_SMALL_BYTES = 16 << 20
-_COMPRESSED_SUFFIXES = (".parquet", ".gz", ".bz2", ".zst")
-_COMPRESSED = 20
-"""How many bytes a byte of such files may become: offset commits of one group resemble each other."""
 
 
-def get_session(app_name: str = "kip848", reads: Iterable[str] = ()) -> SparkSession:
+def get_session(app_name: str = "kip848") -> SparkSession:
     """Return the active session, or the one that spark-submit or Spark Connect offers, or a new local one with Delta.
 
-    `app_name`: the name of a new session. `reads`: the paths that a new session will read; for a few MB it gets
-    settings that answer sooner.
+    `app_name`: the name of a new session.
 
-    A new session writes its log to a file, not to the terminal. The time zone of the session becomes UTC, because the
-    tables' times are read as UTC.
+    What a new session logs does not reach the terminal. The time zone of the session becomes UTC, because the tables'
+    times are read as UTC.
 
     Raises SetupError if Java, the installed versions, the jars or the session's settings do not allow Delta tables to
     be written.
@@ -71,22 +61,13 @@ def get_session(app_name: str = "kip848", reads: Iterable[str] = ()) -> SparkSes
     # PySpark prints some errors as JSON besides raising them.
     for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
-    spark = SparkSession.getActiveSession()
-    if spark is None:
-        # Another thread's session is not active in this one, but its context is there.
-        builder = SparkSession.builder.appName(app_name)
-        if os.environ.get("SPARK_REMOTE", "").startswith("sc:"):
-            builder.getOrCreate()  # a server may never answer, and there is no JVM to end: Ctrl-C ends the wait
-        try:
-            with deferred_interrupts() as starting:
-                if SESSION_OFFERS.isdisjoint(os.environ) and SparkContext._active_spark_context is None:  # noqa: SLF001
-                    _start_spark(app_name, _small_input() if _is_small(reads) else {}, starting)
-                else:
-                    builder.getOrCreate()
-        except KeyboardInterrupt:
-            _forget_ended_jvm()
-            raise
-        spark = builder.getOrCreate()
+    try:
+        spark = SparkSession.active()
+    except PySparkRuntimeError:  # there is none yet
+        with same_handler():
+            if not is_session_offered():
+                _start_spark(app_name)
+            spark = SparkSession.builder.appName(app_name).getOrCreate()
     _check_settings(spark)
     return spark
 
@@ -105,100 +86,78 @@ def _check_settings(spark: SparkSession) -> None:
         )
 
 
-def _is_small(paths: Iterable[str]) -> bool:
-    """Return whether there is something at these paths, on this machine, and no more than `_SMALL_BYTES` in all.
+def _start_spark(app_name: str) -> None:
+    """Start a JVM and its context, which the session builder then finds. What the JVM prints is kept from the terminal.
 
-    A user's own Spark settings take precedence.
+    It prints a report of all jars, and the stack trace of each failed task, of which an error of ours is one line.
     """
-    if not SPARK_SETTINGS.isdisjoint(os.environ):
-        return False
-    left = _SMALL_BYTES
-    try:
-        for path in paths:
-            size = _files_size(Path(path), left)
-            if not 0 < size <= left:
-                return False
-            left -= size
-    except OSError:  # a broker deletes files while they are looked at; Spark says what it cannot read
-        return False
-    return left < _SMALL_BYTES
-
-
-def _files_size(path: Path, limit: int) -> int:
-    """Return the bytes of all files at `path` in memory, or some number above `limit`: there may be many files."""
-    size = 0
-    for file in [path] if path.is_file() else path.rglob("*"):
-        if file.is_file():
-            size += file.stat().st_size * (_COMPRESSED if file.suffix in _COMPRESSED_SUFFIXES else 1)
-        if size > limit:
-            break
-    return size
-
-
-def _small_input() -> dict[str, str]:
-    """Return the settings that `conf/small-input.conf` changes."""
-    lines = (conf_dir() / "small-input.conf").read_text(encoding="utf-8").splitlines()
-    named = (line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
-    return {setting[0]: setting[1] for setting in named}
-
-
-def _start_spark(app_name: str, settings: Mapping[str, str], starting: Starting) -> None:
-    """Start a JVM and its context, which the session builder then finds."""
     check_java()
     check_scratch_disks()
     _check_versions()
-    spark_logs.remove_ended()
-    log, handle = spark_logs.create()
-    with os.fdopen(handle, "w") as output:
+    with tempfile.TemporaryFile() as output, _group_of_processes() as group, _variables_of_the_jvm():
         try:
-            gateway = start_jvm(settings, output, starting)
-        except EndedError:
-            if starting.is_interrupted:
-                log.unlink()
-                raise KeyboardInterrupt from None
-            raise _why_not_started(log) from None
-    atexit.register(_discard_log, log, gateway.proc, starting)
-    conf = SparkConf(_jvm=gateway.jvm)
+            kept = {"stdout": output, "stderr": output, "process_group": group}
+            gateway = launch_gateway(popen_kwargs=kept)  # type: ignore[no-untyped-call]
+        except PySparkRuntimeError:
+            raise _why_not_started(output) from None
+        except BaseException:
+            os.killpg(group, signal.SIGTERM)
+            raise
     # The jars of `spark.jars.packages` come as Python files too, in case there are some in them. Python would look
     # through all of them for every module that it imports, here and in the workers.
-    files = [file for file in conf.get(_PY_FILES, "").split(",") if not file.endswith(".jar")]
-    SparkContext(appName=app_name, gateway=gateway, conf=conf.set(_PY_FILES, ",".join(files)))
+    conf = SparkConf().set(PY_FILES, submitted_settings().get(PY_FILES, ""))
+    SparkContext(appName=app_name, gateway=gateway, conf=conf)
 
 
-def _forget_ended_jvm() -> None:
-    """Let the next session start a JVM if an interrupt ended the one that was starting."""
-    gateway = SparkContext._gateway  # noqa: SLF001
-    process = getattr(gateway, "proc", None)
-    if process is not None and process.poll() is not None:
-        SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
+@contextmanager
+def _group_of_processes() -> Iterator[int]:
+    """Yield the id of a new group of processes, to end the JVM with.
+
+    A JVM ends with this process, but not while it fetches jars, which may take minutes. PySpark says only after that
+    which process it is.
+    """
+    with Popen(["cat"], stdin=PIPE, process_group=0) as first:  # noqa: S607 - it ends with the block
+        yield first.pid
 
 
-def _discard_log(log: Path, jvm: Popen[bytes], starting: Starting) -> None:
-    """Remove the log, unless the JVM died before us, and not by an interrupt: then the log says why."""
-    if jvm.poll() is None or starting.is_interrupted:
-        log.unlink(missing_ok=True)
+@contextmanager
+def _variables_of_the_jvm() -> Iterator[None]:
+    """Set the variables of the JVM's environment within the block: later ones would look like the user's own choice.
+
+    In the language C Java passes on the system's errors as Python does, such as that of a full disk.
+    """
+    variables = {"SPARK_CONF_DIR": str(spark_conf_dir()), "LANGUAGE": "C"}
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ |= variables
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            del os.environ[name]
+            if value is not None:
+                os.environ[name] = value
 
 
-def _why_not_started(log: Path) -> Kip848Error:
-    said = log.read_text()
+def _why_not_started(output: IO[bytes]) -> Kip848Error:
+    output.seek(0)
+    said = output.read().decode(errors="replace")
     if FULL in said:
         return DiskError.full(scratch_places() | {str(home_of_java()): home_of_java()})  # Ivy's folder is there
+    with tempfile.NamedTemporaryFile("w", prefix="kip848-spark-", suffix=".log", delete=False) as log:
+        log.write(said)
     jars = re.findall(r"(?:unresolved dependency|download failed): ([^\s:!\]]+)", said)
     if jars:
         return SetupError(
             f"Spark could not fetch {', '.join(dict.fromkeys(jars))}",
             "connect this machine to a Maven repository, name a mirror with spark.jars.ivySettings or "
-            f"spark.jars.repositories, or bring the jars as docs/install.md says (Ivy's report: {log})",
+            f"spark.jars.repositories, or bring the jars as docs/install.md says (Ivy's report: {log.name})",
         )
-    return SetupError("Spark did not start", f"see the reason in {log}")
+    return SetupError("Spark did not start", f"see the reason in {log.name}")
 
 
 def _check_versions() -> None:
-    """Compare what is installed with the jars that spark-defaults.conf names."""
-    jar = delta_jar(default_settings())
-    if jar is None:  # the user's own configuration folder, with jars of its own
-        return
-    if (error := jar.mismatch(pyspark.__version__, _installed_delta())) is not None:
+    """Compare what is installed with the jars that spark-defaults.conf names, if it does."""
+    if (error := delta_mismatch(default_settings(), pyspark.__version__, version("delta-spark"))) is not None:
         raise error
     home = os.environ.get("SPARK_HOME")
     if home and not any(Path(home).glob(f"jars/spark-core_*-{pyspark.__version__}.jar")):
@@ -206,10 +165,3 @@ def _check_versions() -> None:
             f"SPARK_HOME={home} is not Spark {pyspark.__version__}, the version of the installed pyspark",
             "unset SPARK_HOME to run the Spark of the installed pyspark",
         )
-
-
-def _installed_delta() -> str:
-    try:
-        return version("delta-spark")
-    except PackageNotFoundError:
-        return "missing"

@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, DataType, TimestampType
 from kip848_records.sources.predicates import WITHOUT_OFFSET_COMMITS
 from kip848_records.sources.read import read_log
 from kip848_records.spark.session import get_session
-from kip848_records.spark.threads import both, several
+from kip848_records.spark.threads import several
 from kip848_records.tables.places import create, read, save
 from kip848_records.tables.registry import TABLES
 from tests.benchmarks.processes import Used, run
@@ -52,21 +52,22 @@ def filled(out: Path) -> list[str]:
 
 def write(out: str, reads: str, *names: str) -> None:
     """Write what `floor` measures into the folder `out`."""
-    spark = get_session("bench", [reads] if reads else [])
+    spark = get_session("bench")
     several(partial(_fill, spark, out, names), TABLES)
     spark.stop()
 
 
 def hand_on(out: str, reads: str, *names: str) -> None:
     """Do what `no_work` measures, in the folder `out`."""
-    spark = get_session("bench", [reads])
+    spark = get_session("bench")
     log = read_log(spark, [reads]).filter(WITHOUT_OFFSET_COMMITS)
     log = log.select("partition", "offset", "timestamp", "key", "value")
     log.write.parquet(f"{out}/landed")
     landed = spark.read.schema(log.schema).parquet(f"{out}/landed")
     together = landed.repartition("partition").sortWithinPartitions("partition", "offset")
     told = together.mapInArrow(lambda batches: batches, log.schema)
-    both(lambda: several(partial(_fill, spark, out, names), TABLES), lambda: told.write.parquet(f"{out}/told"))
+    tables = [partial(_fill, spark, out, names, name) for name in TABLES]
+    several(lambda work: work(), [lambda: told.write.parquet(f"{out}/told"), *tables])
     several(lambda name: read(spark, out, name).limit(10).collect(), SUMMARIZED)
     spark.stop()
 

@@ -22,10 +22,8 @@ _BANNED = {
 _ALLOWED = {
     "spark/session.py": {
         "SparkContext": "where nobody offers a session, it starts a JVM for one",
-        "_active_spark_context": "another thread's session has a context already",
-        **dict.fromkeys(["_gateway", "_jvm"], "a JVM that it started, and that ended, is forgotten"),
+        "java_gateway": "starts the JVM, so that its output is caught, and an interrupt can end it",
     },
-    "spark/process.py": {"java_gateway": "starts the JVM, so that an interrupt can end it"},
     "machine/paths.py": {
         "_jsc": "asks a session that has it where files lie; one of Connect has none, and is not asked"
     },

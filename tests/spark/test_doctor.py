@@ -16,8 +16,7 @@ import pytest
 
 from kip848_records.cli import main
 from kip848_records.spark import doctor
-from kip848_records.spark.conf import default_settings
-from kip848_records.spark.jars import missing_jars
+from kip848_records.spark.conf import default_settings, missing_jars
 from kip848_records.spark.java import check_java, home_of_java
 from tests import users
 from tests.small_disks import fill, small_disk

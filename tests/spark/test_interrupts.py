@@ -43,6 +43,27 @@ def command(monkeypatch, capsys):
     return run
 
 
+def side_by_side(*works):
+    """Do each work in a thread, as tables are written."""
+    threads.several(lambda work: work(), works)
+
+
+def interrupted_beside(work):
+    """Interrupt the main thread when a thread beside it has begun."""
+    begun = threading.Event()
+
+    def interrupt_then():
+        begun.wait(60)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
+
+    def working():
+        begun.set()
+        work()
+
+    side_by_side(interrupt_then, working)
+
+
 @pytest.fixture
 def jobs(monkeypatch):
     """A session that counts how often all jobs were cancelled."""
@@ -52,7 +73,7 @@ def jobs(monkeypatch):
         def interruptAll(self):  # noqa: N802 - Spark's name
             cancelled.append(time.monotonic())
 
-    monkeypatch.setattr(SparkSession, "_instantiatedSession", Session())
+    monkeypatch.setattr(SparkSession, "active", Session)
     return cancelled
 
 
@@ -148,17 +169,15 @@ class TestJobs:
             before = len(jobs)
             ended.append(commands.eventually(lambda: len(jobs) > before))
 
-        assert command(lambda: threads.both(interrupt, begins_another_when_all_were_cancelled)) == (
-            130,
-            "interrupted\n",
-        )
+        work = begins_another_when_all_were_cancelled
+        assert command(lambda: interrupted_beside(work)) == (130, "interrupted\n")
         assert ended == [True]
 
     def test_one_that_never_answers_is_awaited_for_a_while(self, command, jobs, monkeypatch):
         monkeypatch.setattr(threads, "_PATIENCE_S", 0.2)
         monkeypatch.setattr(interrupts, "_CANCEL_EVERY_S", 0.01)
         answer = threading.Event()
-        assert command(lambda: threads.both(interrupt, lambda: answer.wait(60))) == (130, "interrupted\n")
+        assert command(lambda: interrupted_beside(lambda: answer.wait(60))) == (130, "interrupted\n")
         assert threads.threads_at_work()
         assert commands.eventually(lambda: len(jobs) > 1)
         answer.set()
@@ -167,14 +186,15 @@ class TestJobs:
     @pytest.mark.process
     def test_a_program_does_not_wait_for_such_a_one(self):
         program = """
-import signal, sys, time
+import os, signal, sys, time
 from kip848_records.spark import interrupts
 from kip848_records.spark import threads
 from kip848_records.cli import inspect
 from kip848_records.command import main
 signal.signal(signal.SIGINT, interrupts._interrupt)
 threads._PATIENCE_S = 0.2
-inspect._run = lambda _: threads.both(lambda: signal.raise_signal(signal.SIGINT), lambda: time.sleep(600))
+works = [lambda: os.kill(os.getpid(), signal.SIGINT), lambda: time.sleep(600)]
+inspect._run = lambda _: threads.several(lambda work: work(), works)
 sys.argv[1:] = ["inspect", "x"]
 sys.exit(main())
 """
@@ -183,90 +203,41 @@ sys.exit(main())
         assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "interrupted\n")
 
     def test_a_session_that_fails_does_no_harm(self, command, monkeypatch):
-        monkeypatch.setattr(SparkSession, "_instantiatedSession", object())
+        monkeypatch.setattr(SparkSession, "active", object)
         assert command(interrupt) == (130, "interrupted\n")
 
 
-class TestStart:
-    """While Spark starts, an interrupt ends its JVM, and is raised when that is gone: it would not end with us."""
+class TestHandler:
+    """While a session starts, Spark sets a handler of its own: a command's handler comes back, and an application's."""
 
-    @pytest.fixture(autouse=True)
-    def python_s_handler(self):
+    @pytest.mark.parametrize("before", [interrupts._interrupt, signal.SIG_IGN, lambda *_: None])
+    def test_it_stays(self, before):
+        signal.signal(signal.SIGINT, before)
+        with pytest.raises(RuntimeError), interrupts.same_handler():
+            signal.signal(signal.SIGINT, interrupt)
+            raise RuntimeError("Java gateway process exited")
+        assert signal.getsignal(signal.SIGINT) is before
+
+    def test_in_place_of_python_s_own_that_of_spark_stays(self):
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def test_it_waits(self, command):
-        steps = []
-
-        def work():
-            with interrupts.deferred_interrupts():
-                interrupt()
-                steps.append("started")
-            steps.append("went on")
-
-        assert command(work) == (130, "interrupted\n")
-        assert steps == ["started"]
-
-    @pytest.mark.process
-    @pytest.mark.parametrize("obeys", [True, False])
-    @pytest.mark.parametrize("comes_first", [True, False])
-    def test_it_ends_the_process_on_which_the_block_waits(self, command, monkeypatch, obeys, comes_first):
-        monkeypatch.setattr(interrupts, "_ENDS_WITHIN_S", 1.0 if obeys else 0.1)
-        program = ["sh", "-c", "exec sleep 600" if obeys else "trap '' TERM; echo; while :; do sleep 0.01; done"]
-        ended = []
-
-        def work():
-            with (
-                interrupts.deferred_interrupts() as starting,
-                subprocess.Popen(program, stdout=subprocess.PIPE) as process,
-            ):
-                if comes_first:
-                    interrupt()
-                if not obeys:
-                    process.stdout.readline()  # it does not obey yet
-                starting.began(process)
-                if not comes_first:
-                    interrupt()
-                ended.append(process.wait(30))
-
-        assert command(work) == (130, "interrupted\n")
-        assert ended == [-signal.SIGTERM if obeys else -signal.SIGKILL]
-
-    def test_it_counts_though_the_start_fails(self, command):
-        def work():
-            with interrupts.deferred_interrupts():
-                interrupt()
-                raise RuntimeError("Java gateway process exited")
-
-        assert command(work) == (130, "interrupted\n")
-
-    def test_it_counts_though_clean_up_fails_behind_it(self, command):
-        def work():
-            try:
-                with interrupts.deferred_interrupts():
-                    interrupt()
-            finally:
-                raise RuntimeError("no gateway")
-
-        assert command(work) == (130, "interrupted\n")
-
-    def test_a_handler_of_another_s_stays(self):
-        def other(*_):
-            pass
-
-        signal.signal(signal.SIGINT, other)
-        with interrupts.deferred_interrupts():
-            signal.signal(signal.SIGINT, interrupts._interrupt)  # as a context of Spark sets its own
-        assert signal.getsignal(signal.SIGINT) is other
+        with interrupts.same_handler():
+            signal.signal(signal.SIGINT, interrupt)
+        assert signal.getsignal(signal.SIGINT) is interrupt
 
     def test_in_another_thread_there_is_none_to_set(self):
+        failed = []
+
         def work():
-            with interrupts.deferred_interrupts():
-                pass
+            try:
+                with interrupts.same_handler():
+                    pass
+            except ValueError as error:
+                failed.append(error)
 
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert not failed
 
 
 def end_by_ctrl_c(started):
@@ -346,8 +317,8 @@ def test_jobs_of_other_threads_end(command, classic, tmp_path):
 
     def interrupt_it():
         assert commands.eventually(started.exists, 60)
-        interrupt()
+        os.kill(os.getpid(), signal.SIGINT)
 
     job = classic.range(0, 1, 1, 1).mapInArrow(sleep, "id long")
-    assert command(lambda: threads.both(interrupt_it, job.collect)) == (130, "interrupted\n")
+    assert command(lambda: side_by_side(interrupt_it, job.collect)) == (130, "interrupted\n")
     assert commands.eventually(lambda: not threads.threads_at_work()), "the job goes on"

@@ -1,8 +1,6 @@
 import os
-import re
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,9 +9,8 @@ import pytest
 from pyspark.sql import functions as F
 
 from kip848_records.machine import paths
-from kip848_records.machine.paths import SPARK_SETTINGS, SPARK_VARIABLES
+from kip848_records.machine.paths import SPARK_VARIABLES
 from kip848_records.spark import conf as spark_conf
-from kip848_records.spark import process as spark_process
 from kip848_records.spark import session
 from kip848_records.spark.setup_errors import SetupError
 from tests import users
@@ -54,21 +51,21 @@ def script(tmp_path):
     return path
 
 
-@pytest.mark.parametrize(
-    ("variables", "changed"),
-    [
-        ({"LANG": "de_DE.UTF-8"}, {"LANG": "de_DE.UTF-8", "LC_MESSAGES": "C"}),
-        ({"LC_MESSAGES": "de_DE.UTF-8", "LC_CTYPE": "C"}, {"LC_MESSAGES": "C", "LC_CTYPE": "C"}),
-        (
-            {"LC_ALL": "de_DE.UTF-8", "LC_CTYPE": "C", "LANG": "C", "HOME": "/"},
-            {"LANG": "de_DE.UTF-8", "LC_MESSAGES": "C", "HOME": "/"},
-        ),
-        ({"LC_ALL": ""}, {"LC_MESSAGES": "C"}),
-    ],
-)
-def test_java_says_in_english_that_a_disk_is_full(variables, changed):
-    """Its errors have the system's text; all else of the locale stays, such as the encoding of file names."""
-    assert spark_process._in_english(variables) == changed
+def test_java_says_in_english_that_a_disk_is_full(classic):
+    """Its errors have the system's text, in the language that takes precedence over all of the locale."""
+    assert classic.sparkContext._jvm.java.lang.System.getenv("LANGUAGE") == "C"
+
+
+@pytest.mark.parametrize("value", [None, "de"])
+def test_variables_of_the_jvm_are_not_left_in_this_process(monkeypatch, value):
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    monkeypatch.delenv("LANGUAGE", raising=False)
+    if value is not None:
+        monkeypatch.setenv("LANGUAGE", value)
+    before = dict(os.environ)
+    with session._variables_of_the_jvm():
+        assert (os.environ["SPARK_CONF_DIR"], os.environ["LANGUAGE"]) == (str(_DEFAULTS.parent), "C")
+    assert os.environ == before
 
 
 def test_the_active_session_is_used(spark):
@@ -153,14 +150,6 @@ class TestVersions:
         with pytest.raises(SetupError, match=r"delta-spark 4\.3\.0 does not match .*'delta-spark==4\.4\.0'"):
             session._check_versions()
 
-    def test_no_delta(self, monkeypatch):
-        def absent(name):
-            raise PackageNotFoundError(name)
-
-        monkeypatch.setattr(session, "version", absent)
-        with pytest.raises(SetupError, match=r"delta-spark missing does not match .*'delta-spark==4\.4\.0'"):
-            session._check_versions()
-
     def test_a_spark_home_of_another_release(self, monkeypatch, tmp_path):
         monkeypatch.setenv("SPARK_HOME", str(tmp_path))
         with pytest.raises(SetupError, match="unset SPARK_HOME"):
@@ -182,77 +171,6 @@ def test_a_start_leaves_the_terminal_and_the_temp_folder_clean(run, tmp_path):
     started = run(sys.executable, "-c", _START)
     assert (started.returncode, started.stdout, started.stderr) == (0, "4\n", "")
     assert not list(tmp_path.glob("kip848-spark-*.log"))
-
-
-@pytest.mark.slow
-def test_a_few_mb_are_read_by_a_session_that_is_ready_soon(run, tmp_path):
-    (tmp_path / "log").write_bytes(b"a log")
-    start = _START.replace("get_session()", f"get_session(reads=[{str(tmp_path / 'log')!r}])")
-    start = start.replace("sql.shuffle.partitions", "driver.extraJavaOptions")
-    started = run(sys.executable, "-c", start)
-    assert (started.returncode, started.stderr) == (0, "")
-    assert "-XX:TieredStopAtLevel=1" in started.stdout.split()
-
-
-class TestSmallInput:
-    @pytest.fixture(autouse=True)
-    def without_settings(self, monkeypatch):
-        for name in SPARK_SETTINGS:
-            monkeypatch.delenv(name, raising=False)
-
-    @pytest.fixture
-    def log(self, tmp_path):
-        (tmp_path / "partition").mkdir()
-        for name in "ab":
-            (tmp_path / "partition" / name).write_bytes(b"12345")
-        return str(tmp_path)
-
-    def test_all_files_at_all_paths_count(self, log, monkeypatch):
-        monkeypatch.setattr(session, "_SMALL_BYTES", 15)
-        assert session._is_small([log])
-        assert session._is_small([log, f"{log}/partition/a"])
-        assert not session._is_small([log, log])
-
-    def test_a_compressed_file_counts_as_what_it_becomes(self, log, monkeypatch):
-        Path(log, "partition", "a").rename(Path(log, "partition", "a.parquet"))
-        monkeypatch.setattr(session, "_SMALL_BYTES", 104)
-        assert not session._is_small([log])
-        monkeypatch.setattr(session, "_SMALL_BYTES", 105)
-        assert session._is_small([log])
-
-    def test_folders_of_many_files_are_not_looked_through(self, log, monkeypatch):
-        def looked_at():
-            yield Path(log, "partition", "a")
-            yield Path(log, "partition", "b")
-            pytest.fail("it was too much by then")
-
-        monkeypatch.setattr(session, "_SMALL_BYTES", 9)
-        monkeypatch.setattr(Path, "rglob", lambda *_: looked_at())
-        assert not session._is_small([log])
-
-    @pytest.mark.parametrize("error", [FileNotFoundError, PermissionError])
-    def test_files_that_a_broker_deletes_meanwhile(self, log, monkeypatch, error):
-        def vanish(_):
-            raise error
-
-        monkeypatch.setattr(Path, "is_file", lambda _: True)
-        monkeypatch.setattr(Path, "stat", vanish)
-        assert not session._is_small([log])
-
-    def test_what_is_not_seen_here_may_be_large(self, log):
-        assert not session._is_small([])
-        for elsewhere in ("kafka://localhost:9092/__consumer_offsets", "s3a://bucket/log", "catalog:main.kafka"):
-            assert not session._is_small([log, elsewhere])
-
-    @pytest.mark.parametrize("name", sorted(SPARK_SETTINGS))
-    def test_settings_of_the_user_s_own_are_left_alone(self, log, monkeypatch, name):
-        monkeypatch.setenv(name, "x")
-        assert not session._is_small([log])
-
-    def test_every_setting_is_read(self):
-        names = re.findall(r"^spark\.\S+", (_ROOT / "conf" / "small-input.conf").read_text(), re.MULTILINE)
-        assert list(session._small_input()) == names
-        assert all(session._small_input().values())
 
 
 @pytest.mark.slow
