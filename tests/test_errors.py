@@ -17,6 +17,6 @@ def test_an_error_shows_control_characters_as_text():
 
 
 def test_an_error_survives_the_way_from_a_worker():
-    error = pickle.loads(pickle.dumps(SetupError.java_missing("java")))  # noqa: S301
+    error = pickle.loads(pickle.dumps(SetupError.no_spark("pyspark")))  # noqa: S301
     assert isinstance(error, Kip848Error)
-    assert str(error) == str(SetupError.java_missing("java"))
+    assert str(error) == str(SetupError.no_spark("pyspark"))

@@ -15,7 +15,6 @@ from kip848_records.tables.log import LOG
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
 

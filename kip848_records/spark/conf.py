@@ -1,10 +1,11 @@
-"""Spark's settings before it starts, of its configuration folder and PYSPARK_SUBMIT_ARGS, and the jars that they name."""
+"""Spark's settings before it starts, those of its folder and of PYSPARK_SUBMIT_ARGS, and the jars that they name."""
 
 from __future__ import annotations
 
 import os
 import re
 import shlex
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -97,17 +98,29 @@ def _option_values(arguments: list[str], options: Collection[str]) -> Iterator[t
             yield option, value if is_whole else next(rest, "")
 
 
-def delta_mismatch(settings: Mapping[str, str], pyspark: str, delta: str) -> SetupError | None:
-    """Return the error if other versions are installed than Delta's jar needs; None if they fit, or without that jar.
+def check_versions() -> tuple[str, str]:
+    """Return the installed versions of PySpark and Delta's package.
 
-    Its coordinate has both versions: ``io.delta:delta-spark_<Spark>_<Scala>:<Delta>``.
+    Raises SetupError if one is not installed, if they do not match Delta's jar, whose coordinate has both versions
+    (``io.delta:delta-spark_<Spark>_<Scala>:<Delta>``), or if SPARK_HOME is another Spark.
     """
-    jar = re.search(r"io\.delta:delta-spark_(\d+\.\d+)_[\d.]+:([\w.]+)", settings.get(_PACKAGES, ""))
-    if jar is None or (pyspark.startswith(f"{jar[1]}.") and delta == jar[2]):
-        return None
-    found = f"pyspark {pyspark} with delta-spark {delta}"
-    install = f"pip install 'pyspark=={jar[1]}.*' 'delta-spark=={jar[2]}'"
-    return SetupError(f"{found} does not match {jar[0]}", install)
+    try:
+        spark, delta = version("pyspark"), version("delta-spark")
+    except PackageNotFoundError:
+        raise SetupError.no_spark("delta") from None
+    jar = re.search(r"io\.delta:delta-spark_(\d+\.\d+)_[\d.]+:([\w.]+)", default_settings().get(_PACKAGES, ""))
+    if jar is not None and not (spark.startswith(f"{jar[1]}.") and delta == jar[2]):
+        raise SetupError(
+            f"pyspark {spark} with delta-spark {delta} does not match {jar[0]}",
+            f"pip install 'pyspark=={jar[1]}.*' 'delta-spark=={jar[2]}'",
+        )
+    home = os.environ.get("SPARK_HOME")
+    if home and not any(Path(home).glob(f"jars/spark-core_*-{spark}.jar")):
+        raise SetupError(
+            f"SPARK_HOME={home} is not Spark {spark}, the version of the installed pyspark",
+            "unset SPARK_HOME to run the Spark of the installed pyspark",
+        )
+    return spark, delta
 
 
 def missing_jars(settings: Mapping[str, str], home: Path) -> list[str]:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kip848_records import __version__
 from kip848_records.machine.disks import existing, free_bytes
 from kip848_records.machine.paths import path_on_this_machine, with_page_paths
-from kip848_records.spark.conf import SUBMIT_ARGS, default_settings, delta_mismatch, missing_jars, submitted_settings
+from kip848_records.spark.conf import SUBMIT_ARGS, check_versions, default_settings, missing_jars, submitted_settings
 from kip848_records.spark.java import check_java, home_of_java
 from kip848_records.spark.scratch import scratch_folders
 from kip848_records.spark.setup_errors import SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 OK: Final = "ok"
 NOTE: Final = "note"
@@ -63,12 +63,25 @@ def examine(out: str | None = None) -> Iterator[Found]:
 
 
 def _for_spark() -> Iterator[Found]:
-    defaults, settings = yield from _settings()
-    yield _spark(defaults)
-    yield _java()
+    settings: dict[str, str] = {}
+    try:
+        settings = default_settings() | submitted_settings()
+    except SetupError as error:
+        yield Found(LACKING, "settings", error.message, error.hint)
+    else:
+        yield _checked("Spark", lambda: "pyspark {}, delta-spark {}".format(*check_versions()))
+    yield _checked("Java", lambda: str(check_java()))
     yield _jars(settings)
     yield _memory(settings)
     yield from _scratch(settings)
+
+
+def _checked(subject: str, check: Callable[[], str]) -> Found:
+    """Find what a check returns, which the start of Spark makes, too."""
+    try:
+        return Found(OK, subject, check())
+    except SetupError as error:
+        return Found(LACKING, subject, error.message, error.hint)
 
 
 def _installed(name: str) -> str | None:
@@ -85,33 +98,6 @@ def _readers() -> Found:
     if missing:
         return Found(LACKING, "readers", f"{', '.join(missing)}: not installed", f"pip install {' '.join(missing)}")
     return Found(OK, "readers", ", ".join(f"{name} {installed}" for name, installed in found.items()))
-
-
-def _settings() -> Generator[Found, None, tuple[dict[str, str], dict[str, str]]]:
-    """Return Spark's settings without the command line's, and with them; yield a finding if they cannot be read."""
-    try:
-        defaults = default_settings()
-        return defaults, defaults | submitted_settings()
-    except SetupError as error:
-        yield Found(LACKING, "settings", error.message, error.hint)
-        return {}, {}
-
-
-def _spark(defaults: Mapping[str, str]) -> Found:
-    spark, delta = _installed("pyspark"), _installed("delta-spark")
-    if spark is None or delta is None:
-        missing = SetupError.no_spark("delta")
-        return Found(LACKING, "Spark", missing.message, missing.hint)
-    if (error := delta_mismatch(defaults, spark, delta)) is not None:
-        return Found(LACKING, "Spark", error.message, error.hint)
-    return Found(OK, "Spark", f"pyspark {spark}, delta-spark {delta}")
-
-
-def _java() -> Found:
-    try:
-        return Found(OK, "Java", str(check_java()))
-    except SetupError as error:
-        return Found(LACKING, "Java", error.message, error.hint)
 
 
 def _jars(settings: Mapping[str, str]) -> Found:

@@ -30,27 +30,21 @@ def raise_interrupts() -> Iterator[None]:
     raises an error of its own for an interrupt of which it learns first.
     """
     _interrupted.clear()
+    # Python's default handler does not note that there was an interrupt.
+    is_default = current_thread() is main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_default:
+        signal.signal(signal.SIGINT, _interrupt)
     try:
-        with _noted(), _dropped_ones_anew():
+        with _dropped_ones_anew():
             yield
     except Exception:
         if not _interrupted.is_set():
             raise
+    finally:
+        if is_default:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
     if _interrupted.is_set():
         raise KeyboardInterrupt
-
-
-@contextmanager
-def _noted() -> Iterator[None]:
-    """Take the place of Python's default handler within the block, which does not note that there was an interrupt."""
-    if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, _interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager

@@ -11,9 +11,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from kip848_records.spark.setup_errors import JAVA_HINT, SetupError
+from kip848_records.spark.setup_errors import SetupError
 
 _SUPPORTED = (17, 21)
+_HINT = (
+    "install Java 17 or 21 (Debian, Ubuntu: apt-get install openjdk-17-jre-headless; "
+    "macOS: brew install openjdk@17), or set JAVA_HOME to an installed one"
+)
 
 
 def home_of_java() -> Path:
@@ -36,13 +40,13 @@ def check_java() -> int:
         # The command is the one that Spark itself is about to run.
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=True)  # noqa: S603
     except (OSError, subprocess.CalledProcessError):
-        raise SetupError.java_missing(java) from None
+        raise SetupError(f"Spark needs Java, but '{java}' does not run", _HINT) from None
     major = _major(answer.stderr)
     if major not in _SUPPORTED:
         # A JVM may announce its options (JAVA_TOOL_OPTIONS) before its version.
         found = [line for line in answer.stderr.splitlines() if "version" in line]
         version = found[0] if found else "of unknown version"
-        raise SetupError(f"Spark needs Java 17 or 21, but '{java}' is {version}", JAVA_HINT)
+        raise SetupError(f"Spark needs Java 17 or 21, but '{java}' is {version}", _HINT)
     return major
 
 

@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,14 +15,16 @@ from kip848_records.spark.conf import default_settings, submitted_settings
 from kip848_records.spark.setup_errors import SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 _LOCAL: Final = "spark.local.dir"
 _JAVA: Final = "java.io.tmpdir"
 _JAVA_OPTION: Final = f"-D{_JAVA}="
-# In the order in which a JVM reads them: the last one counts.
-_JAVA_OPTIONS: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS", "_JAVA_OPTIONS")
-_DRIVER_OPTIONS: Final = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
+# Variables and settings, in the order in which a JVM reads them: the last one counts.
+_JAVA_OPTIONS: Final = (
+    *("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS"),
+    *("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions", "_JAVA_OPTIONS"),
+)
 
 _JARS_BYTES: Final = 32 << 20
 """A session copies its jars there: with them an audit of 0.2 MB takes 23 MB."""
@@ -93,27 +96,12 @@ def _may_write(folder: Path) -> bool:
 def _java_folder(settings: Mapping[str, str]) -> Path:
     """Return Java's folder for temporary files, which does not follow TMPDIR on Linux."""
     found = Path("/tmp") if sys.platform == "linux" else _python_folder()  # noqa: S108 - Java's own default
-    for options in _java_options(settings):
-        for option in _split(options):
+    named = os.environ | settings
+    with suppress(ValueError):  # a quote that is not closed: Java will say so
+        for option in shlex.split(" ".join(named.get(name, "") for name in _JAVA_OPTIONS)):
             if option.startswith(_JAVA_OPTION):
                 found = Path(option.removeprefix(_JAVA_OPTION))
     return found
-
-
-def _java_options(settings: Mapping[str, str]) -> Iterator[str]:
-    *before, last = _JAVA_OPTIONS
-    for name in before:
-        yield os.environ.get(name, "")
-    for name in _DRIVER_OPTIONS:
-        yield settings.get(name, "")
-    yield os.environ.get(last, "")
-
-
-def _split(options: str) -> list[str]:
-    try:
-        return shlex.split(options)
-    except ValueError:  # Java will say so
-        return []
 
 
 def _python_folder() -> Path:

@@ -13,13 +13,9 @@ import signal
 import sys
 import tempfile
 from contextlib import contextmanager
-from importlib.metadata import version
-from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import IO, TYPE_CHECKING
 
-import delta  # noqa: F401 - tables need it, so no JVM is started without it
-import pyspark
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
@@ -29,7 +25,7 @@ from pyspark.sql.utils import is_remote
 
 from kip848_records.machine.disks import FULL, DiskError
 from kip848_records.machine.paths import DATABRICKS, is_session_offered
-from kip848_records.spark.conf import PY_FILES, default_settings, delta_mismatch, spark_conf_dir, submitted_settings
+from kip848_records.spark.conf import PY_FILES, check_versions, spark_conf_dir, submitted_settings
 from kip848_records.spark.interrupts import same_handler
 from kip848_records.spark.java import check_java, home_of_java
 from kip848_records.spark.scratch import check_scratch_disks, scratch_places
@@ -93,7 +89,7 @@ def _start_spark(app_name: str) -> None:
     """
     check_java()
     check_scratch_disks()
-    _check_versions()
+    check_versions()
     with tempfile.TemporaryFile() as output, _group_of_processes() as group, _variables_of_the_jvm():
         try:
             kept = {"stdout": output, "stderr": output, "process_group": group}
@@ -153,15 +149,3 @@ def _why_not_started(output: IO[bytes]) -> Kip848Error:
             f"spark.jars.repositories, or bring the jars as docs/install.md says (Ivy's report: {log.name})",
         )
     return SetupError("Spark did not start", f"see the reason in {log.name}")
-
-
-def _check_versions() -> None:
-    """Compare what is installed with the jars that spark-defaults.conf names, if it does."""
-    if (error := delta_mismatch(default_settings(), pyspark.__version__, version("delta-spark"))) is not None:
-        raise error
-    home = os.environ.get("SPARK_HOME")
-    if home and not any(Path(home).glob(f"jars/spark-core_*-{pyspark.__version__}.jar")):
-        raise SetupError(
-            f"SPARK_HOME={home} is not Spark {pyspark.__version__}, the version of the installed pyspark",
-            "unset SPARK_HOME to run the Spark of the installed pyspark",
-        )

@@ -6,11 +6,6 @@ from typing import Self
 
 from kip848_records.errors import Kip848Error
 
-JAVA_HINT = (
-    "install Java 17 or 21 (Debian, Ubuntu: apt-get install openjdk-17-jre-headless; "
-    "macOS: brew install openjdk@17), or set JAVA_HOME to an installed one"
-)
-
 
 class SetupError(Kip848Error):
     """The machine cannot run Spark as this package requires: Java, versions, jars, settings."""
@@ -30,11 +25,6 @@ class SetupError(Kip848Error):
     def other_system(cls, system: str) -> Self:
         """Spark's workers, locks and signals are used as they are on Linux and macOS."""
         return cls(f"kip848 runs on Linux and macOS, not on {system}", "use WSL 2, or a container with Linux")
-
-    @classmethod
-    def java_missing(cls, java: str) -> Self:
-        """The command `java`, which Spark would run, does not run."""
-        return cls(f"Spark needs Java, but '{java}' does not run", JAVA_HINT)
 
     @classmethod
     def settings_unreadable(cls, where: str, reason: str | None) -> Self:

@@ -21,13 +21,10 @@ SUMMARIZED = ("epoch_timeline", "group_state", "partition_handover", "rebalance_
 """The tables that a summary shows."""
 
 
-def floor(out: Path, names: Iterable[str], *, reads: str = "") -> Used:
-    """Return what a process of its own takes to create the tables that are missing, and to add a row to each named.
-
-    Its session is set up for what it would read.
-    """
+def floor(out: Path, names: Iterable[str]) -> Used:
+    """Return what a process of its own takes to create the tables that are missing, and to add a row to each named."""
     code = "import sys; from tests.benchmarks.floor import write; write(*sys.argv[1:])"
-    return run([sys.executable, "-c", code, str(out), reads, *names])
+    return run([sys.executable, "-c", code, str(out), *names])
 
 
 def no_work(out: Path, names: Iterable[str], *, reads: str) -> Used:
@@ -50,7 +47,7 @@ def filled(out: Path) -> list[str]:
     return [name for name, count in commits(out).items() if count > 1]
 
 
-def write(out: str, reads: str, *names: str) -> None:
+def write(out: str, *names: str) -> None:
     """Write what `floor` measures into the folder `out`."""
     spark = get_session("bench")
     several(partial(_fill, spark, out, names), TABLES)

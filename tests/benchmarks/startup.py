@@ -52,7 +52,7 @@ def one_turn(folder: Path) -> dict[str, float]:
         "its first Delta commit": commit,
         "kip848 inspect: first line": until_a_line([KIP848, "inspect", segments]),
         "kip848 audit": audit,
-        "the tables of that audit, a row each": floor(folder / "rows", written, reads=segments).seconds,
+        "the tables of that audit, a row each": floor(folder / "rows", written).seconds,
         "an audit into these that works out nothing": no_work(folder / "none", written, reads=segments).seconds,
         "kip848 explain": timed([KIP848, "explain", tables, "--group", "stuck"]),
         "kip848 check": timed([KIP848, "check", tables]),

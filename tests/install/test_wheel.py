@@ -52,8 +52,7 @@ def test_it_carries_the_settings_and_not_what_is_to_be_copied(wheel):
     names = ZipFile(wheel).namelist()
     settings = {name for name in names if name.startswith("kip848_records/conf/")}
     assert settings >= {
-        f"kip848_records/conf/{name}"
-        for name in ("audit.toml", "spark-defaults.conf", "small-input.conf", "log4j2.properties")
+        f"kip848_records/conf/{name}" for name in ("audit.toml", "spark-defaults.conf", "log4j2.properties")
     }
     assert "kip848_records/docs/runbook.md" in names
     assert not [name for name in names if "/databricks/" in name or "/ci/" in name]

@@ -213,9 +213,14 @@ class TestHandler:
     @pytest.mark.parametrize("before", [interrupts._interrupt, signal.SIG_IGN, lambda *_: None])
     def test_it_stays(self, before):
         signal.signal(signal.SIGINT, before)
-        with pytest.raises(RuntimeError), interrupts.same_handler():
+
+        @interrupts.same_handler()
+        def start():
             signal.signal(signal.SIGINT, interrupt)
             raise RuntimeError("Java gateway process exited")
+
+        with pytest.raises(RuntimeError):
+            start()
         assert signal.getsignal(signal.SIGINT) is before
 
     def test_in_place_of_python_s_own_that_of_spark_stays(self):

@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -138,26 +139,34 @@ class TestVersions:
         monkeypatch.delenv("SPARK_HOME", raising=False)
 
     def test_the_installed_ones_fit(self):
-        session._check_versions()
+        spark_conf.check_versions()
 
     def test_another_spark(self, monkeypatch):
-        monkeypatch.setattr(pyspark, "__version__", "4.1.0")
+        monkeypatch.setattr(spark_conf, "version", {"pyspark": "4.1.0", "delta-spark": "4.4.0"}.get)
         with pytest.raises(SetupError, match=r"pyspark 4\.1\.0 .* does not match .*; pip install 'pyspark==4\.0\.\*'"):
-            session._check_versions()
+            spark_conf.check_versions()
 
     def test_another_delta(self, monkeypatch):
-        monkeypatch.setattr(session, "version", lambda _: "4.3.0")
+        monkeypatch.setattr(spark_conf, "version", {"pyspark": pyspark.__version__, "delta-spark": "4.3.0"}.get)
         with pytest.raises(SetupError, match=r"delta-spark 4\.3\.0 does not match .*'delta-spark==4\.4\.0'"):
-            session._check_versions()
+            spark_conf.check_versions()
+
+    def test_no_delta(self, monkeypatch):
+        def absent(name):
+            raise PackageNotFoundError(name)
+
+        monkeypatch.setattr(spark_conf, "version", absent)
+        with pytest.raises(SetupError, match=r"there is no module delta; pip install 'kip848-records\[spark\]'"):
+            spark_conf.check_versions()
 
     def test_a_spark_home_of_another_release(self, monkeypatch, tmp_path):
         monkeypatch.setenv("SPARK_HOME", str(tmp_path))
         with pytest.raises(SetupError, match="unset SPARK_HOME"):
-            session._check_versions()
+            spark_conf.check_versions()
 
     def test_a_configuration_folder_of_the_user_s_own(self, monkeypatch, tmp_path):
         monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-        session._check_versions()
+        spark_conf.check_versions()
 
     def test_pins_and_jars_agree(self):
         pins = (_ROOT / "conf" / "constraints.txt").read_text().splitlines()
