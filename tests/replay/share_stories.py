@@ -221,4 +221,23 @@ STORIES = (
         owned=("0 a 0 10 to 20, censored",),
         shared=("0 t initialized 0 10 to 50, left_censored",),
     ),
+    Story(
+        "a consumer group behind a share group whose tombstone is missing ends the states of its partitions",
+        """
+        10: 10 a ~t, 11 2, 13 a +0, 12 2, 14 a 2 +0, 15 ?1 +0
+        20: 15 +0+1
+        40: 5 b, 3 2, 7 b +0, 6 2, 8 b 2 +0
+        """,
+        states=(
+            "0 share Stable 10 to 40, right_censored",
+            "0 consumer Stable 40 to -, right_censored",
+        ),
+        owned=("0 a 0 10 to 40",),
+        shared=(
+            "0 t initialized 0 10 to 20",
+            "0 t initializing 1 10 to 20",
+            "0 t initialized 0+1 20 to 40",
+        ),
+        last="consumer Stable 2/2, 1 members since 40",
+    ),
 )

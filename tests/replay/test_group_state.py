@@ -3,6 +3,7 @@
 import pytest
 
 from kip848_records.protocol.group_partition import group_id_hash
+from tests.replay.logs import inputs_of, replayed
 from tests.replay.stories import Story, complete_between, since_start
 
 
@@ -83,3 +84,20 @@ def test_a_deleted_group_that_is_used_again_is_known_in_full_from_then_on() -> N
     head = complete_between((0, 100), log_start_missing=True)
     (row,) = Story("again", log, coverage=head).replay()["GroupState"]
     assert (row.incarnation, row.has_full_history, row.has_lost_prefix) == (1, True, False)
+
+
+def test_the_rows_of_a_members_topics_have_one_order_in_each_run() -> None:
+    topics = [{"topicId": f"t{number:02}", "partitions": [0]} for number in range(20)]
+    values = {
+        3: {"epoch": 1},
+        5: {},
+        7: {"topicPartitions": topics},
+        8: {"memberEpoch": 1, "state": 0, "assignedPartitions": topics[:10]},
+    }
+    records = [
+        {"partition": 0, "offset": key, "timestamp": 10, "type": key, "key": {"groupId": "g", "memberId": "a"}}
+        | {"value": value}
+        for key, value in values.items()
+    ]
+    rows = replayed(records, inputs_of({0: 0}, None))["MemberAssignment"]
+    assert [row.topic_id for row in rows] == [topic["topicId"] for topic in topics]

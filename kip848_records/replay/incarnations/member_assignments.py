@@ -88,7 +88,8 @@ def _rows(  # noqa: PLR0913, PLR0917 - the columns
     target: Mapping[Place, Collection[int]] | None,
     pending: Mapping[Place, Collection[int]],
 ) -> Iterator[Row]:
-    for place in present.keys() | (target or {}).keys():
+    # A set of texts has another order in each run.
+    for place in sorted(present.keys() | (target or {}).keys(), key=str):
         topic_id, topic, subtopology_id, connector, role = place
         has, revokes = present.get(place, ()), pending.get(place, ())
         gets: Any = None if target is None else target.get(place, ())

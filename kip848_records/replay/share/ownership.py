@@ -93,6 +93,11 @@ class ShareOwnership(Ownership):
         super().__init__(group, waits, rebalances)
         self.states = SharePartitionStates(group.context)
 
+    def end_unseen(self) -> None:
+        """End the states of the group's partitions, too."""
+        super().end_unseen()
+        self.states.end_all()
+
     def finish(self, elapsed: int | None) -> None:
         """Write what is open at the end of the log."""
         super().finish(elapsed)
