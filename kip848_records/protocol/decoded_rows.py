@@ -68,11 +68,15 @@ def _failures(batch: pa.RecordBatch, decoded: DecodedBatch) -> Iterator[pa.Recor
     failed = np.flatnonzero(decoded.errors != Error.NONE)
     if len(failed):
         rows = batch.select([*PLACE, "key", "value"]).take(pa.array(failed))
-        sides = zip(decoded.errors[failed].tolist(), decoded.in_key[failed].tolist(), strict=True)
-        codes = pa.array([Error(error).code(in_key=in_key) for error, in_key in sides])
-        reasons = pa.array([reason(decoded, row) for row in failed.tolist()])
-        columns = [*rows.columns, codes, reasons, pa.array(decoded.positions[failed])]
-        yield pa.RecordBatch.from_arrays(columns, FAILURE_COLUMNS.names)
+        yield pa.RecordBatch.from_arrays([*rows.columns, *failure_columns(decoded, failed)], FAILURE_COLUMNS.names)
+
+
+def failure_columns(decoded: DecodedBatch, failed: NDArray[np.int64]) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """Return the error code, the reason, and the position of the error, of rows that did not decode."""
+    sides = zip(decoded.errors[failed].tolist(), decoded.in_key[failed].tolist(), strict=True)
+    codes = pa.array([Error(error).code(in_key=in_key) for error, in_key in sides])
+    reasons = pa.array([reason(decoded, row) for row in failed.tolist()])
+    return codes, reasons, pa.array(decoded.positions[failed])
 
 
 def _commit_columns(batch: pa.RecordBatch, group: RecordGroup) -> pa.RecordBatch:

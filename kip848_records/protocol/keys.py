@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kip848_records.protocol.columnar.encoded import Encoded
+from kip848_records.protocol.columnar.slices import copied
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 TYPE_BYTES: Final = 2
 GROUP_AT: Final = 4
@@ -36,7 +34,7 @@ def key_columns(keys: pa.Array) -> tuple[pa.Array, pa.Array]:
     length = key.view(">i2")[np.where(is_named, key.starts + TYPE_BYTES, 0)].astype(np.int64)
     is_named &= (length >= 0) & (length <= sizes - GROUP_AT)
     starts = key.starts + np.where(is_named, GROUP_AT, 0)
-    ids = _slices(key, starts, starts + np.where(is_named, length, 0), ~is_named)
+    ids = copied(key.buffer, starts, starts + np.where(is_named, length, 0), ~is_named)
     return pa.array(types, mask=~is_typed), _text(ids)
 
 
@@ -56,18 +54,7 @@ def commit_topics(keys: pa.Array, key_type: pa.Array, group_id: pa.Array) -> pa.
     length = key.view(">i2")[np.where(is_named, key.starts + at, 0)].astype(np.int64)
     is_named &= (length >= 0) & (length <= left - TYPE_BYTES)
     starts = key.starts + np.where(is_named, at + TYPE_BYTES, 0)
-    return _text(_slices(key, starts, starts + np.where(is_named, length, 0), ~is_named))
-
-
-def _slices(
-    key: Encoded, starts: NDArray[np.int64], ends: NDArray[np.int64], is_null: NDArray[np.bool_]
-) -> pa.BinaryArray:
-    """Return slices of the keys' bytes, in ascending order: every second one of the slices between these bounds."""
-    bounds = np.empty(2 * len(starts) + 1, np.int32)
-    bounds[:-1:2], bounds[1::2] = starts, ends
-    bounds[-1] = key.size
-    every = pa.BinaryArray.from_buffers(pa.binary(), 2 * len(starts), [None, pa.py_buffer(bounds), key.buffer])
-    return every.take(pa.array(np.arange(0, 2 * len(starts), 2), mask=is_null))
+    return _text(copied(key.buffer, starts, starts + np.where(is_named, length, 0), ~is_named))
 
 
 def _text(ids: pa.BinaryArray) -> pa.StringArray:

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from kip848_records.simulate.broker.operation import Record
     from kip848_records.simulate.broker.releases import Release
 
-TOPIC = "__consumer_offsets"
-
 _GROUP_METADATA_VERSION = 3  # as Kafka 4 writes it; the records of KIP-848 have version 0 only
 
 

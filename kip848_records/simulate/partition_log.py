@@ -19,7 +19,8 @@ from kip848_records.simulate.commits import (
     no_commits,
     topic_ids,
 )
-from kip848_records.simulate.encoding import TOPIC, encode
+from kip848_records.simulate.encoding import encode
+from kip848_records.specs.log_columns import TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

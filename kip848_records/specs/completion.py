@@ -19,11 +19,6 @@ def with_topics(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
     return with_column(rows, "topic", pc.coalesce(rows["topic"], named(rows["topic_id"], topics)))
 
 
-def with_topics_of_ids(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return rows with `topic`, the name of `topic_id`."""
-    return with_column(rows, "topic", named(rows["topic_id"], topics))
-
-
 def with_awaited_topics(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatch:
     """Return rows with names of topics in `awaited`, which is null if the member awaits nothing."""
     lists = rows["awaited"]

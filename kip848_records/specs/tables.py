@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.specs.completion import with_awaited_topics, with_topics, with_topics_of_ids
+from kip848_records.specs.completion import with_awaited_topics, with_topics
 from kip848_records.specs.loading import shared_columns, struct_type, table_spec
 
 # Columns that code names.
@@ -21,7 +21,7 @@ REBALANCE: Final = table_spec("rebalance")
 GROUP_STATE_TIMELINE: Final = table_spec("group_state_timeline")
 GROUP_STATE: Final = table_spec("group_state")
 TASK_HANDOVER: Final = table_spec("task_handover")
-OWNERSHIP: Final = table_spec("ownership", with_topics_of_ids)
+OWNERSHIP: Final = table_spec("ownership", with_topics)
 SHARE_PARTITION_STATE: Final = table_spec("share_partition_state")
 MEMBERSHIP: Final = table_spec("membership")
 MEMBER_STATE_TIMELINE: Final = table_spec("member_state_timeline")

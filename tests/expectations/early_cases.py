@@ -2,7 +2,7 @@
 
 from kip848_records.protocol.encode import encode_key, encode_message
 from kip848_records.protocol.messages import DIALECTS
-from kip848_records.simulate.encoding import TOPIC
+from kip848_records.specs.log_columns import TOPIC
 from tests.expectations.logs import END, GARBAGE, PASS, UNKNOWN, VIOLATION
 
 DIALECT = "kip-848-draft"

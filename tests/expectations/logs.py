@@ -11,7 +11,8 @@ from typing import Any
 from kip848_records.expectations.results import Finding
 from kip848_records.simulate.broker.operation import Record
 from kip848_records.simulate.broker.releases import KAFKA_4_3
-from kip848_records.simulate.encoding import TOPIC, encode
+from kip848_records.simulate.encoding import encode
+from kip848_records.specs.log_columns import TOPIC
 from tests.simulator.scenario import Scenario
 
 END = 1_900_000_000_000

@@ -23,8 +23,9 @@ from kip848_records.simulate.broker.member import Member
 from kip848_records.simulate.broker.operation import Record
 from kip848_records.simulate.broker.releases import KAFKA_4_3
 from kip848_records.simulate.clients import REVOKE_MS, Clients
-from kip848_records.simulate.encoding import TOPIC, encode
+from kip848_records.simulate.encoding import encode
 from kip848_records.simulate.spec import START_MS
+from kip848_records.specs.log_columns import TOPIC
 from tests.simulator.coordinator import Coordinator
 
 if TYPE_CHECKING:

@@ -59,6 +59,17 @@ class Slices(NamedTuple):
         return pa.Array.from_buffers(kind, len(self.offsets) - 1, buffers)
 
 
+def copied(buffer: pa.Buffer, starts: Offsets, ends: Offsets, null: Mask) -> pa.BinaryArray:
+    """Return the bytes from `starts` to `ends` of a buffer, which ascend, as binary values, null at `null`."""
+    if not len(starts):
+        return pa.array([], pa.binary())
+    # As in `Slices.between`.
+    bounds = np.empty(2 * len(starts), np.int32)
+    bounds[0::2], bounds[1::2] = starts, ends
+    alternating = pa.Array.from_buffers(pa.binary(), len(bounds) - 1, [None, pa.py_buffer(bounds), buffer])
+    return alternating.take(pa.array(np.arange(0, len(bounds), 2), mask=null))
+
+
 def validity(null: Mask | None) -> pa.Buffer | None:
     """Return the validity bitmap of an array with nulls at `null`."""
     return None if null is None else pa.py_buffer(np.packbits(~null, bitorder="little"))

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kip848_records.protocol.columnar.slices import copied
 from kip848_records.protocol.segments import transactions
 from kip848_records.protocol.segments.faults import BatchError
 from kip848_records.protocol.segments.record_batch import CONTROL, LOG_APPEND_TIME, BatchHeaders
@@ -239,8 +240,10 @@ def _record_rows(columns: GroupColumns, chosen: slice | npt.NDArray[np.int64]) -
         pa.array(columns.offset[chosen]),
         pa.array(columns.timestamp[chosen]),
         pa.array(group.headers.has(LOG_APPEND_TIME)[batch_of].astype(np.int32)),
-        _slices(buffer, records.key_start, key_size),
-        _slices(buffer, records.value_start, value_size),
+        *(
+            copied(buffer, start, start + np.maximum(size, 0), size < 0)
+            for start, size in ((records.key_start, key_size), (records.value_start, value_size))
+        ),
         _array(transactions.OUTCOMES).take(pa.array(columns.outcome[chosen])),
         pa.array(columns.gap[chosen]),
         pa.array(group.headers.producer_id[batch_of]),
@@ -251,18 +254,3 @@ def _record_rows(columns: GroupColumns, chosen: slice | npt.NDArray[np.int64]) -
         pa.nulls(len(records), pa.string()),
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SEGMENT_SCHEMA)
-
-
-def _slices(buffer: pa.Buffer, start: npt.NDArray[np.int64], size: npt.NDArray[np.int64]) -> pa.BinaryArray:
-    """Copy the slices of a buffer, in ascending order, into an array; a negative size is null.
-
-    The offsets start, end, start, end, … make an array of the slices and the bytes between them; `take` selects the
-    slices.
-    """
-    offsets = np.empty(2 * len(start), np.int32)
-    offsets[::2] = start
-    offsets[1::2] = start + np.maximum(size, 0)
-    if not len(start):
-        return pa.array([], pa.binary())
-    interleaved = pa.BinaryArray.from_buffers(pa.binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), buffer])
-    return interleaved.take(pa.array(np.arange(0, len(offsets), 2), mask=size < 0))

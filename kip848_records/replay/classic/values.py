@@ -18,7 +18,7 @@ from kip848_records.protocol.columnar import Encoded
 from kip848_records.protocol.messages.classic import CONNECT_PROTOCOL_TYPE, CONSUMER_PROTOCOL_TYPE
 from kip848_records.protocol.short import VERSION_BYTES
 from kip848_records.replay.classic.payloads import read_assignments, read_subscriptions
-from kip848_records.replay.decode.columns import int_objects, list_parts, new, texts
+from kip848_records.replay.decode.columns import int_objects, list_parts, texts, tuples
 from kip848_records.replay.records import ClassicGroupValue, ClassicMemberValue
 
 if TYPE_CHECKING:
@@ -56,31 +56,29 @@ def classic_groups(
     readers = worker_payloads() if len(workers) else ()
     for name, found, read in zip(_PAYLOADS, parsed, readers, strict=False):
         _read_workers(members.field(name), workers, found.values, partial(read, numbers=columns.numbers.of_names))
-    fields = zip(
-        ids,
-        *(texts(members.field(name)) for name in ("group_instance_id", "client_id", "client_host")),
-        *(int_objects(members.field(name)).tolist() for name in ("rebalance_timeout", "session_timeout")),
-        *(payloads.values for payloads in parsed),
-        *(_unparsed(members.field(name), each) for name, each in zip(_PAYLOADS, parsed, strict=True)),
-        *(payloads.errors for payloads in parsed),
-        _versions(members.field("subscription"), rows),
-        strict=True,
+    described = list(
+        tuples(
+            ClassicMemberValue,
+            ids,
+            *(texts(members.field(name)) for name in ("group_instance_id", "client_id", "client_host")),
+            *(int_objects(members.field(name)).tolist() for name in ("rebalance_timeout", "session_timeout")),
+            *(payloads.values for payloads in parsed),
+            *(_unparsed(members.field(name), each) for name, each in zip(_PAYLOADS, parsed, strict=True)),
+            *(payloads.errors for payloads in parsed),
+            _versions(members.field("subscription"), rows),
+        )
     )
-    described = list(map(new(ClassicMemberValue), fields))
     bounds = list(pairwise(offsets.tolist()))
     times = (None if at == _UNKNOWN_TIME else at for at in columns.ints("current_state_timestamp"))
-    return map(
-        new(ClassicGroupValue),
-        zip(
-            columns.ints("generation"),
-            (tuple(ids[first:end]) for first, end in bounds),
-            (tuple(described[first:end]) for first, end in bounds),
-            kinds,
-            columns.texts("protocol"),
-            columns.texts("leader"),
-            times,
-            strict=False,  # a field that the layout lacks repeats without an end
-        ),
+    return tuples(
+        ClassicGroupValue,
+        columns.ints("generation"),
+        (tuple(ids[first:end]) for first, end in bounds),
+        (tuple(described[first:end]) for first, end in bounds),
+        kinds,
+        columns.texts("protocol"),
+        columns.texts("leader"),
+        times,
     )
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kip848_records.protocol.columnar import Encoded, Error
-from kip848_records.protocol.decoded_rows import reason
+from kip848_records.protocol.decoded_rows import failure_columns
 from kip848_records.protocol.keys import key_columns
 from kip848_records.replay.rows import Quarantine, UnknownRecord, row_type
 
@@ -40,13 +40,8 @@ def undecoded_rows(
         yield Quarantine, _quarantine(rows, codes, reasons, pa.nulls(len(codes)))
     failed = np.flatnonzero(decoded.errors != Error.NONE)
     if len(failed):
-        texts = [
-            (Error(decoded.errors[row]).code(in_key=bool(decoded.in_key[row])), reason(decoded, row))
-            for row in failed.tolist()
-        ]
-        codes, reasons = (pa.array(column, pa.string()) for column in zip(*texts, strict=True))
-        rows, positions = batch.take(pa.array(readable[failed])), pa.array(decoded.positions[failed].astype(np.int64))
-        yield Quarantine, _quarantine(rows, codes, reasons, positions)
+        rows = batch.take(pa.array(readable[failed]))
+        yield Quarantine, _quarantine(rows, *failure_columns(decoded, failed))
     if len(decoded.unknown):
         rows = batch.take(pa.array(readable[decoded.unknown]))
         yield UnknownRecord, _batch(UnknownRecord, rows, key_type=pa.array(key_types(rows["key"])))

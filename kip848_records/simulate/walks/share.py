@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from kip848_records.protocol.key_types import KeyType
+from kip848_records.simulate.broker.member import topic_partitions
 from kip848_records.simulate.walks.share_group import NOTHING, ShareGroup, ShareMember, share_topics
 from kip848_records.simulate.walks.walk import Walk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kip848_records.simulate.broker.cluster import TopicPartition
 
 _MEMBERS: Final = 4
 """The usual number of members."""
@@ -161,7 +157,7 @@ class ShareWalk(Walk):
             value = {"memberEpoch": member.epoch, "previousMemberEpoch": before, "state": 0}
             self._write(
                 KeyType.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT,
-                {**value, "assignedPartitions": _by_topic(assigned)},
+                {**value, "assignedPartitions": topic_partitions(assigned)},
                 member,
             )
         missing = group.uninitialized()
@@ -182,7 +178,7 @@ class ShareWalk(Walk):
             if target != group.targets.get(member_id):
                 self._write(
                     KeyType.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER,
-                    {"topicPartitions": _by_topic(target)},
+                    {"topicPartitions": topic_partitions(target)},
                     group.members[member_id],
                 )
         group.targets = targets
@@ -235,13 +231,6 @@ class ShareWalk(Walk):
     def _write(self, key_type: int, value: dict[str, Any] | None, member: ShareMember | None = None) -> None:
         key = {"groupId": self.group_id} if member is None else {"groupId": self.group_id, "memberId": member.member_id}
         self.write(key_type, key, value)
-
-
-def _by_topic(partitions: Iterable[TopicPartition]) -> list[dict[str, Any]]:
-    found: dict[str, list[int]] = {}
-    for topic_id, number in sorted(partitions):
-        found.setdefault(topic_id, []).append(number)
-    return [{"topicId": topic_id, "partitions": numbers} for topic_id, numbers in found.items()]
 
 
 def _named(group: ShareGroup, topics: dict[str, list[int]]) -> list[dict[str, Any]]:
