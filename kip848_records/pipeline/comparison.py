@@ -6,12 +6,11 @@ up, and only groups with a row in `group_migration` cost anything.
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from kip848_records.queries.texts import completed
+from kip848_records.queries.texts import query
 from kip848_records.specs.tables import PROTOCOL_COMPARISON
 from kip848_records.times import utc
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from kip848_records.queries.tables import Row
 
-QUERY: Final = completed(files(__package__).joinpath("protocol_comparison.sql").read_text(encoding="utf-8"))
+QUERY: Final = query("pipeline/protocol_comparison")
 SOURCES: Final = ("group_migration", "group_state_timeline", "rebalance", "consumption_stop")
 """The tables that the query reads."""
 

@@ -49,6 +49,7 @@ HEIGHT: Final = 30
 _STUCK_SHOWN: Final = 10
 _FAILING_SHOWN: Final = 8
 _FAILING_BESIDE_STUCK: Final = 3
+_SLOWEST: Final = 3
 _NOTES_SHOWN: Final = 2
 _NOT_WELL: Final = ("stuck", "failing", "away", "unknown")
 _MILLION: Final = 1_000_000
@@ -219,7 +220,7 @@ def _notes(audit: Audit) -> Iterator[RenderableType]:
 
 def slowest_finished(tables: Tables, cluster: str) -> Iterator[RenderableType]:
     """Yield the table of the finished rebalances that took longest."""
-    slowest = tables.rows(query("slowest_finished"), cluster)
+    slowest = tables.rows(query("slowest_finished"), cluster, slowest=_SLOWEST)
     if not slowest:
         return
     rows = [

@@ -18,6 +18,7 @@ from kip848_records.report.group_section import relations, with_rows
 from kip848_records.report.group_sections import SECTIONS, for_page
 from kip848_records.report.headline import SINCE, since_text
 from kip848_records.report.readiness import upgrade_reasons, upgrade_text
+from kip848_records.report.sql import query
 from kip848_records.text import ranges_text
 from kip848_records.wording import member_state_text
 
@@ -67,8 +68,8 @@ class Contents:
     ``blockers`` (ids of members, the worst first), ``blocker`` (the worst one, and what to do; of stuck groups),
     ``upgrade`` (of classic groups) and ``words``, which the search knows; `counts` counts all by health.
     `histories`: of the first, by cluster, partition and group id, the rows of each of `SECTIONS` by its name, and
-    in ``omitted`` of which sections the page has a part only. `slowest`: rows of `slowest.sql`. `not_consumed`: rows
-    of `not_consumed.sql`.
+    in ``omitted`` of which sections the page has a part only. `slowest`: rows of `slowest_finished.sql`.
+    `not_consumed`: rows of `not_consumed.sql`.
     `all_consumed`: by cluster without such rows, what that says: how many partitions were looked at, or why none.
     `has_commits`: the clusters of which offset commits were decoded.
     `begun`: rows of `begun.sql`, spans of `step_s` seconds. `news`: lines about what changed since the run before.
@@ -115,7 +116,11 @@ def contents(
     groups = [row for name in captured for row in _groups(tables, name)]
     groups.sort(key=_badness)
     step = _step(tables, captured)
-    slowest = [row for name in captured for row in _rows(tables, name, "slowest", slowest=_SLOWEST)]
+    slowest = [
+        row | {"cluster": name}
+        for name in captured
+        for row in tables.arrow(query("slowest_finished"), name, slowest=_SLOWEST).to_pylist()
+    ]
     silent = [row for name in captured for row in _rows(tables, name, "not_consumed", members=_NOT_CONSUMED)]
     return Contents(
         location=tables.shown,
