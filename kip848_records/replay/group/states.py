@@ -72,15 +72,15 @@ class StateTimeline:
         """
         context = self._context
         operation = context.operation
-        run = _Run(context.incarnation, group_type, state)
-        if run == self._run:
+        named = context.incarnation, group_type, state
+        if named == self._run:
             return
         self._close(is_end_seen=is_end_seen)
         if state == DEAD:
             self._run = self._phase = None
             return
         begin = operation.last if is_begin_seen else NEVER
-        self._run = run
+        run = self._run = _Run(*named)
         self._from_at, self._from_offset, self._began = operation.at, operation.last, begin
         phase = run._replace(state=_UNCONVERGED) if state in CONVERGING else run
         if phase != self._phase:
