@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from kip848_records.kinds import STREAMS
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from kip848_records.replay.rows import Row
+
+    Moment = int | tuple[int, int] | None
+    """A time in ms, or a generation of a classic group, by incarnation and number."""
 
 REMEMBERED: Final = 100_000
 """How many rows of a kind are remembered, the newest: of a process that restarts every ten seconds for eleven days."""
@@ -153,7 +157,8 @@ class ShareState(NamedTuple):
     from_offset: int
 
 
-class Owned(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Owned:
     """A time in which a member had partitions, or had none: `begin` and `end` are times (ms; None: it lasts).
 
     Of classic members they are the first and the last generation, by incarnation and number. `settled_from`,
@@ -307,7 +312,7 @@ class ObservedRows:
                 self.subscriptions.add(row.member_id, self._resolved(0, None, place, topics))
         if row.assigned is not None and row.topics is not None:
             is_idle = not row.standby_tasks and not any(partitions for _, partitions in map(_fields, row.assigned))
-            self._owned(Owned(row.member_id, 0, place, place, is_idle, place, place))
+            self._owned(row.member_id, 0, place, place, place, place, is_idle=is_idle)
 
     def _worker(self, row: Row) -> None:
         self.workers.add(row)
@@ -334,23 +339,33 @@ class ObservedRows:
         if not is_known or (row.history not in SEEN and not row.owned_units):
             return
         settled = (row.from_at, row.to_at) if row.state == RECONCILED else (None, None)
-        self._owned(Owned(row.member_id, row.from_offset, row.from_at, row.to_at, not row.owned_units, *settled))
+        self._owned(row.member_id, row.from_offset, row.from_at, row.to_at, *settled, is_idle=not row.owned_units)
 
     def _lag(self, row: Row) -> None:
         if row.status == OPEN and not row.superseded and row.blocked_by:
             self.waiting.add((row.incarnation, row.member_id))
 
-    def _owned(self, new: Owned) -> None:
+    def _owned(  # noqa: PLR0913, PLR0917 - the fields of `Owned`
+        self,
+        member_id: str,
+        offset: int,
+        begin: Moment,
+        end: Moment,
+        settled_from: Moment,
+        settled_to: Moment,
+        *,
+        is_idle: bool,
+    ) -> None:
         """Remember what a member has; what it had goes on if it begins where that ended."""
-        before = self.owned.last.get(new.member_id)
-        if before is None or before.is_idle != new.is_idle or not _goes_on(before, new):
-            self.owned.add(new.member_id, new)
+        before = self.owned.last.get(member_id)
+        if before is None or before.is_idle != is_idle or not _goes_on(before.end, begin):
+            self.owned.add(member_id, Owned(member_id, offset, begin, end, is_idle, settled_from, settled_to))
             return
-        self.owned.last[new.member_id] = before._replace(
-            end=new.end,
-            settled_from=new.settled_from if before.settled_from is None else before.settled_from,
-            settled_to=before.settled_to if new.settled_from is None else new.settled_to,
-        )
+        before.end = end
+        if settled_from is not None:
+            before.settled_to = settled_to
+            if before.settled_from is None:
+                before.settled_from = settled_from
 
     def _gap(self, row: Row) -> None:
         if not row.unowned_ms or row.from_member is None or row.released_at is None:
@@ -401,9 +416,6 @@ class ObservedRows:
             name = row.topic or row.topic_id
             self.share_states.append(ShareState(name, row.state, row.from_at, row.to_at, row.from_offset))
 
-    def _group_state(self, row: Row) -> None:
-        self.state = row
-
 
 def _first_units(unapplied: Any) -> tuple[Any, ...]:  # noqa: ANN401 - the column
     """Return the column `unapplied` with the first units of each member only, for the comparison of rounds."""
@@ -417,12 +429,12 @@ def _fields(assigned: Any) -> tuple[Any, Any]:  # noqa: ANN401
     return (assigned["topic"], assigned["partitions"]) if isinstance(assigned, dict) else assigned
 
 
-def _goes_on(before: Owned, new: Owned) -> bool:
+def _goes_on(end: Moment, begin: Moment) -> bool:
     """Return whether one time begins where another ended, or with the next generation."""
-    if isinstance(new.begin, tuple) and isinstance(before.end, tuple):
-        incarnation, generation = before.end
-        return bool(new.begin == (incarnation, generation + 1))
-    return bool(before.end == new.begin)
+    if isinstance(begin, tuple) and isinstance(end, tuple):
+        incarnation, generation = end
+        return begin == (incarnation, generation + 1)
+    return end == begin
 
 
 _METHODS: Final[Mapping[str, Callable[[ObservedRows, Row], None]]] = {
@@ -439,6 +451,5 @@ _METHODS: Final[Mapping[str, Callable[[ObservedRows, Row], None]]] = {
     "regex_resolution": ObservedRows._resolution,  # noqa: SLF001
     "group_migration": ObservedRows._migration,  # noqa: SLF001
     "share_partition_state": ObservedRows._share_state,  # noqa: SLF001
-    "group_state": ObservedRows._group_state,  # noqa: SLF001
 }
 _KEEP: Final = {ROW_CLASSES[table]: method for table, method in _METHODS.items()}

@@ -9,6 +9,7 @@ import lzma
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from dataclasses import astuple, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -32,6 +33,7 @@ STAY = (
     *("left_how", "returned", "away_ms", "history", "group_type", "incarnation", "partition"),
 )
 BLOCKER = ("member_id", "client_id", "client_host", "instance_id", "revoke_ms")
+_OF_OWNED = ("begin", "end", "settled_from", "settled_to")
 UNSETTLED = ("member_id", "state", "from_at", "from_offset", "is_classic", "group_type", "history")
 MIGRATION = ("offset", "at", "direction", "to_type")
 ORDERS = {
@@ -109,7 +111,7 @@ def _add_members(rows: ObservedRows, packed: dict[str, Any], member: Callable[[i
         rows.add(_timed(stay, clock, "joined_at", "left_at"))
     for number, *values in packed["owned"]:
         owned = Owned(member(number), *(tuple(each) if isinstance(each, list) else each for each in values))
-        rows.owned.add(owned.member_id, _timed(owned, clock, "begin", "end", "settled_from", "settled_to"))
+        rows.owned.add(owned.member_id, replace(owned, **_times(owned, clock, *_OF_OWNED)))
     for number, _, _, place, topics in packed["subscriptions"]:
         rows.subscriptions.add(member(number), Resolution(0, None, tuple(place), frozenset(topics)))
     for each in packed["unsettled"]:
@@ -119,7 +121,11 @@ def _add_members(rows: ObservedRows, packed: dict[str, Any], member: Callable[[i
 
 
 def _timed(row: Any, clock: Clock, *names: str) -> Any:
-    return row._replace(**{name: clock(at) for name in names if isinstance(at := getattr(row, name), int)})
+    return row._replace(**_times(row, clock, *names))
+
+
+def _times(row: Any, clock: Clock, *names: str) -> dict[str, int]:
+    return {name: clock(at) for name in names if isinstance(at := getattr(row, name), int)}
 
 
 def pack(tables: str, expected: str, name: str) -> None:
@@ -131,7 +137,10 @@ def pack(tables: str, expected: str, name: str) -> None:
         rows_of = DeltaTable(f"{tables}/{table}").to_pyarrow_table()
         made = [ROW_CLASSES[table](*values) for values in zip(*_columns(rows_of, table), strict=True)]
         for row in sorted(made, key=ORDERS.get(table, lambda _: 0)):
-            groups[row.group_id].add(row)
+            if table == "group_state":
+                groups[row.group_id].state = row
+            else:
+                groups[row.group_id].add(row)
     history = DeltaTable(f"{tables}/partition_history").to_pyarrow_table()
     at = {column: _millis(history[column]) for column in ("last_at", "captured_at")}
     packed = {
@@ -167,7 +176,7 @@ def _packed(rows: ObservedRows) -> dict[str, Any]:
         "rebalances": rebalances,
         "generations": list(rows.generations),
         "sizes": list(rows.sizes),
-        "owned": [[number(each.member_id), *each[1:]] for each in rows.owned.values()],
+        "owned": [[number(each.member_id), *astuple(each)[1:]] for each in rows.owned.values()],
         "resolutions": [[key, *each[:3], sorted(each.topics)] for key, each in rows.resolutions.items()],
         "subscriptions": [[number(key), *each[:3], sorted(each.topics)] for key, each in rows.subscriptions.items()],
         "gaps": [[number(member_id), begin, end, *gap] for (member_id, begin, end), gap in rows.gaps.items()],
