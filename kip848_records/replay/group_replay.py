@@ -63,7 +63,7 @@ class GroupReplay:
 
     def replay(self, record: Record) -> None:
         """Replay a record; offsets never decrease."""
-        offset, timestamp, kind, role, _, _, value, size, _, leader_epoch, *_ = record
+        offset, timestamp, kind, role, _, _, value, size, _, leader_epoch, _, _ = record
         operation, work, migrations = self._operation, self._work, self._migrations
         last = operation.last
         if timestamp != operation.at or timestamp is None or not last <= offset <= last + 1:
@@ -102,11 +102,17 @@ class GroupReplay:
         move = self._inputs.move_from(self._context.partition, self._context.group_id)
         if move is not None:
             self._leave(move.at)
+        self._end()
         context, observed = self._context, ObservedRows()
-        for row in self._finish():
+        known, is_lost = self._coverage.known(), self._coverage.has_lost_prefix
+        for row in finished_rows(context, known):
             observed.add(row)
-            if row is not observed.state:
-                yield row
+            yield row
+        states, classic = self._evaluation.states, self._migrations.classic
+        if states.state is not None:
+            observed.state = group_state(context, states, classic, self._modern, self._work, known, is_lost=is_lost)
+            yield from member_assignments(context, states, classic, self._modern, known, is_lost=is_lost)
+        context.close()
         history = history_of(context, self._inputs, observed)
         episodes = [] if history is None else episodes_of(history)
         if history is not None:
@@ -114,8 +120,9 @@ class GroupReplay:
         if observed.state is not None:
             yield observed.state._replace(blocker=present_blocker(context, observed, episodes))
 
-    def _finish(self) -> Iterator[Any]:
-        context, coverage, migrations, evaluation = self._context, self._coverage, self._migrations, self._evaluation
+    def _end(self) -> None:
+        """End the last operation, and what is open at the end of the log."""
+        coverage, migrations, evaluation = self._coverage, self._migrations, self._evaluation
         if self._operation.last != NEVER:
             self._end_operation()
         if coverage.may_have_lost(self._operation.last, None):
@@ -125,17 +132,10 @@ class GroupReplay:
         is_lost = coverage.has_lost_prefix
         if evaluation.is_pending and not is_lost:
             evaluation.evaluate_survivors(self._modern, is_complete=coverage.is_complete_to_end())
-        history = coverage.known()
-        states = evaluation.states
-        states.finish()
+        evaluation.states.finish()
         if self._modern is not None:
             self._modern.end.finish(is_known=not is_lost)
         migrations.finish()
-        yield from finished_rows(context, history)
-        if states.state is not None:
-            yield group_state(context, states, migrations.classic, self._modern, self._work, history, is_lost=is_lost)
-            yield from member_assignments(context, states, migrations.classic, self._modern, history, is_lost=is_lost)
-        context.close()
 
     def _is_stray(self, record: Record) -> bool:
         """Return whether a tombstone belongs to a group that is gone: it changes nothing.
@@ -154,12 +154,8 @@ class GroupReplay:
         operation, coverage, evaluation = self._operation, self._coverage, self._evaluation
         if operation.last != NEVER:
             self._end_operation()
-        if coverage.may_have_lost(operation.last, offset):
-            self._migrations.classic.lose_any()
-        if NEVER < self._pending_loss < offset:
-            if self._has_state:
-                self._lose_to_any()
-            self._pending_loss = NEVER
+        if self._pending_loss != NEVER:
+            self._lose_before(offset)
         self._is_evaluated = self._context.is_evaluated = coverage.begin(offset)
         if self._is_evaluated and evaluation.is_pending:
             evaluation.evaluate_survivors(self._modern, is_complete=True)
@@ -199,6 +195,15 @@ class GroupReplay:
         if self._migrations.classic.is_written:
             self._split_operation(record)
         self._migrations.replay_classic(record, self._modern, self._deleted)
+
+    def _lose_before(self, offset: int) -> None:
+        """Note the losses before this offset that may concern any group."""
+        if self._coverage.may_have_lost(self._operation.last, offset):
+            self._migrations.classic.lose_any()
+        if self._pending_loss < offset:
+            if self._has_state:
+                self._lose_to_any()
+            self._pending_loss = NEVER
 
     def _lose_to_any(self) -> None:
         """Note a loss that may concern any group: after the last one the group's state is unknown."""
@@ -268,7 +273,8 @@ class GroupReplay:
         if self._deleted:
             evaluation.end_deleted(self._deleted)
         is_evaluated = self._is_evaluated if self._is_new_incarnation else self._cover(modern)
-        self._loading.end_operation(is_evaluated=is_evaluated)
+        if self._loading.refused:
+            self._loading.end_operation(is_evaluated=is_evaluated)
         migrations.end_operation(modern, self._deleted, is_evaluated=self._is_evaluated)
         if is_evaluated:
             evaluation.end_operation(modern)

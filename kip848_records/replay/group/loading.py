@@ -59,20 +59,19 @@ class LoadedMember:
 class LoadingRules:
     """What a coordinator refuses to load in a kind of group other than classic: here, of partitions with one owner.
 
-    `on_simple`, `on_classic`: a record on a simple group, which it replaces, and on a classic one. `held_twice`: a
-    member has a unit, and is to revoke it. `may_leave_targets`: the group can be deleted before its members' targets.
+    `on_simple`, `on_classic`: a record on a simple group, which it replaces, and on a classic one. `held_undescribed`:
+    another record of a member that has units and no metadata. `held_twice`: a member has a unit, and is to revoke it.
+    `may_leave_targets`: the group can be deleted before its members' targets.
     """
 
     on_simple: Refusal | None = None
     on_classic = refusals.OTHER_KIND
+    held_undescribed: Refusal | None = None
     held_twice = refusals.HELD_TWICE
     may_leave_targets = False
 
     def refused(self, record: Record, *, has_group: bool, has_member: bool) -> Refusal | None:
         """Return why some releases refuse a record because its group or its member is not there; None: they do not."""
-
-    def changed(self, member: LoadedMember) -> Refusal | None:
-        """Return why some releases refuse another record of a member that has units; None if they do not."""
 
     def taken(self, owner: LoadedMember, member: LoadedMember) -> Refusal | None:
         """Return why a member cannot take a unit from its owner, None if it can."""
@@ -96,14 +95,15 @@ class Refused(NamedTuple):
 class Loading:
     """A group id, as the coordinators of all releases have it that load the records in offset order.
 
-    Releases share one state until one of them ignores a record. `rules_of`: the rules of a kind of group.
+    Releases share one state until one of them ignores a record. `rules_of`: the rules of a kind of group. `refused`:
+    records of the operation.
     """
 
     def __init__(self, context: Context, rules_of: Callable[[str], LoadingRules]) -> None:
         self._context = context
         self._is_kafka = context.dialect == _DIALECT
-        self._refused: list[Refused] = []
-        self._states = [LoadedGroup(context, rules_of, self._refused)]
+        self.refused: list[Refused] = []
+        self._states = [LoadedGroup(context, rules_of, self.refused)]
         self._knowers: dict[int, list[LoadedGroup]] = {}  # by record type
         self._loads = frozenset(refusals.LOADERS)  # those that have refused no record yet
         self._may_load = self._loads  # those of which also no unproven record says so
@@ -133,7 +133,7 @@ class Loading:
 
     def end_operation(self, *, is_evaluated: bool) -> None:
         """Write the refused records of an operation; nothing is proven before the history is complete."""
-        for each in self._refused:
+        for each in self.refused:
             refused = each.releases & (self._loads if is_evaluated else self._may_load)
             self._may_load -= refused
             if not refused:
@@ -154,7 +154,7 @@ class Loading:
             if is_evaluated and (refused := refused & refusals.RELEASES):
                 row = _new_anomaly(self._context, kind=RECORD_NOT_LOADABLE, epoch=None, expected=_EXPECTED, **columns)
                 self._context.emit(row, each.begin, extra=(tuple(sorted(refused)), refusal.known_bug))
-        self._refused.clear()
+        self.refused.clear()
 
 
 class LoadedGroup:
@@ -209,8 +209,9 @@ class LoadedGroup:
             return
         if record.refusal is not None:
             self._refuse_value(record, record.refusal)
-        if role in _HANDLERS:
-            _HANDLERS[role](self, record)
+        handler = _HANDLERS[role]
+        if handler is not None:
+            handler(self, record)
 
     def _refuse(self, record: Record, refusal: Refusal, *offsets: int) -> None:
         """Note a refused record. `offsets`: of the records on which that depends."""
@@ -302,7 +303,8 @@ class LoadedGroup:
             if member is None:
                 member = self._members[member_id] = LoadedMember(record.offset)
             else:
-                self._check_changed(member, record)
+                if not member.is_described:
+                    self._check_undescribed(member, record)
                 if member.is_overtaken:
                     self._take(member, member.held, record)
             member.is_described = True
@@ -312,7 +314,8 @@ class LoadedGroup:
                 self._refuse(record, refusals.MEMBER_WITH_ASSIGNMENT, member.offset)
             elif member_id in self._targets:
                 self._refuse(record, refusals.MEMBER_WITH_TARGET, self._targets[member_id])
-            self._check_changed(member, record)
+            if not member.is_described:
+                self._check_undescribed(member, record)
             self._release(member, member.held)
             del self._members[member_id]
 
@@ -324,7 +327,8 @@ class LoadedGroup:
             if value is None:
                 return
             member = self._members[member_id] = LoadedMember(record.offset)
-        self._check_changed(member, record)
+        if not member.is_described:
+            self._check_undescribed(member, record)
         before, held = member.held, frozenset[int]()
         if value is None:
             member.epoch = _DELETED_EPOCH
@@ -341,8 +345,9 @@ class LoadedGroup:
         self._release(member, before - held)
         self._take(member, held if member.is_overtaken else held - before, record)
 
-    def _check_changed(self, member: LoadedMember, record: Record) -> None:
-        if member.held and (refusal := self._rules.changed(member)) is not None:
+    def _check_undescribed(self, member: LoadedMember, record: Record) -> None:
+        refusal = self._rules.held_undescribed
+        if refusal is not None and member.held:
             self._refuse(record, refusal, member.offset)
 
     def _release(self, member: LoadedMember, partitions: Iterable[int]) -> None:
@@ -365,10 +370,11 @@ class LoadedGroup:
             owners[unit] = member
 
 
-_HANDLERS: Final = {
+_BY_ROLE: Final = {
     Role.CURRENT_ASSIGNMENT: LoadedGroup._replay_current_assignment,  # noqa: SLF001 - of this module
     Role.MEMBER: LoadedGroup._replay_member,  # noqa: SLF001
     Role.MEMBER_TARGET: LoadedGroup._replay_target,  # noqa: SLF001
     Role.ASSIGNMENT_EPOCH: LoadedGroup._replay_assignment_epoch,  # noqa: SLF001
     Role.GROUP_EPOCH: LoadedGroup._replay_group_epoch,  # noqa: SLF001
 }
+_HANDLERS: Final = [_BY_ROLE.get(role) for role in Role]

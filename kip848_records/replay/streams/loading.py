@@ -45,16 +45,13 @@ class StreamsLoading(LoadingRules):
     """The rules of streams groups."""
 
     on_simple = STREAMS_RECORD_ON_SIMPLE
+    held_undescribed = TASK_OF_NO_PROCESS  # 4.1.1 looks for the member's process
     held_twice = TASK_HELD_TWICE
     may_leave_targets = True
 
     def taken(self, owner: LoadedMember, _: LoadedMember) -> Refusal | None:
         """Return why a member cannot take a task: its owner is a process, which the owner's metadata names."""
         return TASK_TAKEN_EARLY if owner.is_described else None
-
-    def changed(self, member: LoadedMember) -> Refusal | None:
-        """Return why 4.1.1 refuses another record of a member with tasks: it looks for its process."""
-        return None if member.is_described else TASK_OF_NO_PROCESS
 
     def writers(self, value: Any) -> frozenset[str]:  # noqa: ANN401 - of its kind
         """Return the releases that may have written the value of a group epoch."""

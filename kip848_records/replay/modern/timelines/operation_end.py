@@ -220,7 +220,7 @@ class OperationEnd:
         changed: list[tuple[Member, frozenset[int]]] = []
         for member in members:
             member.touched = False
-            if rebalance is not None:
+            if rebalance is not None and member.counted_in != rebalance.number:
                 member.count_in(rebalance.number, rebalance.began)
             if member.has_left:
                 self._leave(member, left)
