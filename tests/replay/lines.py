@@ -1,10 +1,12 @@
 """The rows of a replay as lines of text, in the order of time."""
 
 from collections.abc import Callable
+from itertools import starmap
 from typing import Any
 
 from kip848_records.replay.rows import (
     Anomaly,
+    AwaitedPartition,
     Epoch,
     GroupState,
     GroupStateInterval,
@@ -44,7 +46,7 @@ def lag(row: RebalanceLag) -> str:
     parts += [f"revoked {row.revoke_ms}"] if row.revoke_ms else []
     waited = " ".join([f"waited {row.wait_ms}", *(["for", *row.blocked_by] if row.blocked_by else [])])
     parts += [waited] if row.wait_ms else []
-    for each in row.awaited or ():
+    for each in starmap(AwaitedPartition, row.awaited or ()):
         free = "" if each.released_at is None else f" since {each.released_at - START}"
         unit = each.partition if each.role is None else f"{each.role} {each.subtopology_id}_{each.partition}"
         parts.append(f"awaits {unit} of {dash(each.owner)}{free}")

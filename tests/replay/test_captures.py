@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 
+from kip848_records.replay.rows import AwaitedPartition
 from tests.replay.captures import CAPTURED_AT, NAMES, capture_rows
 
 CAPTURE = "kafka-4.3.1"
@@ -79,7 +80,7 @@ def test_the_member_of_stuck_that_waits_is_blocked_by_the_one_that_does_not_revo
     assert (waiting.group_epoch, revoking.group_epoch) == (4, 4)
     assert waiting.blocked_by == (revoking.member_id,)
     assert waiting.awaited is not None
-    assert [(each.partition, each.owner) for each in waiting.awaited] == [
+    assert [(each.partition, each.owner) for each in itertools.starmap(AwaitedPartition, waiting.awaited)] == [
         (number, revoking.member_id) for number in range(12, 24)
     ]
     assert waiting.lag_ms == CAPTURED_AT - waiting.first_bumped_at

@@ -9,7 +9,7 @@ import pytest
 
 from kip848_records.replay.decode.grouped_rows import LOG_SCHEMA
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
-from kip848_records.replay.rows import ROW_CLASSES
+from kip848_records.replay.rows import ROW_CLASSES, AwaitedPartition
 from kip848_records.simulate import Simulation
 from kip848_records.simulate.behaviour import GroupScenario
 from kip848_records.simulate.profiles import group_id
@@ -73,7 +73,8 @@ def bounded(rows):
         for row in own:
             assert set(row.blocked_by) <= members.keys()
             assert not row.awaited or row.member_id in waiting
-            for each in row.awaited or ():
+            for awaited in row.awaited or ():
+                each = AwaitedPartition(*awaited) if isinstance(awaited, tuple) else awaited
                 assert each.owner is None or each.owner in members
                 # One owner of each partition: what it holds is counted once.
                 unit = each.topic_id, each.subtopology_id, each.partition

@@ -9,7 +9,7 @@ from kip848_records.kinds import CLASSIC
 from kip848_records.replay.group.known_history import CENSORED, LEFT_CENSORED, NEVER, OBSERVED, RIGHT_CENSORED
 from kip848_records.replay.group.vocabulary import CONVERGED, EAGER, FIRST_GENERATION, OPEN, SHOWN, UNKNOWN
 from kip848_records.replay.refusals import REPORTED_BUGS, release_number, releases_text
-from kip848_records.replay.rows import ROW_CLASSES, Anomaly, AwaitedPartition, Blocker, RefusedRecord
+from kip848_records.replay.rows import ROW_CLASSES, Anomaly, Blocker, RefusedRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -82,7 +82,7 @@ def finished_rows(context: Context, history: KnownHistory) -> Iterator[Any]:
                     continue
                 began_before = begin != NEVER and history.is_before_jump(begin)
                 row = _without_unseen(name, row, extra, began_before=began_before, ended_before=ended_before)
-            if name in _FINISH:
+            if extra or name == "membership":  # other rows that have nothing extra are finished
                 row = _FINISH[name](row, extra, history, context)
             yield row
 
@@ -187,12 +187,6 @@ def _is_measured(row: Row) -> bool:
     )
 
 
-def _finish_lag(row: Row, _: tuple[Any, ...], __: KnownHistory, ___: Context) -> Row:
-    if row.awaited is None:
-        return row
-    return row._replace(awaited=tuple(AwaitedPartition(*awaited) for awaited in row.awaited))
-
-
 def _finish_membership(row: Row, _: tuple[Any, ...], history: KnownHistory, context: Context) -> Row:
     again = context.returned.get((row.incarnation, row.group_type, row.member_id))
     if again is not None and row.joined_offset is not None and row.joined_offset < again:
@@ -250,7 +244,6 @@ def _finish_task(row: Row, extra: tuple[Any, ...], history: KnownHistory, _: Con
 
 _FINISH: Final[Mapping[str, Callable[[Any, tuple[Any, ...], KnownHistory, Context], Any]]] = {
     "epoch_timeline": _finish_moved,
-    "rebalance_lag": _finish_lag,
     "partition_handover": _finish_handover,
     "rebalance": _finish_rebalance,
     "membership": _finish_membership,
