@@ -5,17 +5,20 @@ The latter are what `consumption_stop` compares with offset commits. The replay 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.kinds import CONSUMER
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import MOVED, REVOKED
+from kip848_records.replay.modern.handover import is_skewed
 from kip848_records.replay.modern.ownership import Ownership
 from kip848_records.replay.rows import new_row
 from kip848_records.specs.tables import PARTITION_HANDOVER, STOPPED_PARTITION
 
 if TYPE_CHECKING:
-    from kip848_records.replay.modern.handover import Handover
+    from collections.abc import Mapping
+
+    from kip848_records.replay.modern.member import Member
     from kip848_records.replay.modern.timelines.open_rebalance import OpenRebalance
 
 _new_row: Final = new_row(PARTITION_HANDOVER, "topic", "unowned_max_ms", "generation")
@@ -25,7 +28,9 @@ _new_stopped: Final = new_row(STOPPED_PARTITION, "topic")
 class ConsumerOwnership(Ownership):
     """The owners of an incarnation's partitions."""
 
-    def _emit(self, partition: int, begin: int, handover: Handover, *, has_end: bool = True) -> None:
+    def _emit(
+        self, partition: int, begin: int, columns: Mapping[str, Any], member: Member | None, *, has_end: bool = True
+    ) -> None:
         context = self._context
         topic_id, number = context.numbers.name(partition)
         row = _new_row(
@@ -33,26 +38,29 @@ class ConsumerOwnership(Ownership):
             group_type=CONSUMER,
             topic_id=topic_id,
             partition=number,
-            group_epoch=handover.epoch,
-            clock_skew=handover.is_skewed(context.operation, begin),
-            **handover.columns(),
+            group_epoch=None if member is None else member.epoch,
+            clock_skew=is_skewed(columns, context.operation, begin),
+            **columns,
         )
         context.emit(row, begin, has_end=has_end)
         # A gap that is open at the end may yet end with a new owner.
-        is_decided = has_end or handover.to_member is not None
-        if context.reads_commits and handover.from_member is not None and is_decided and not self._is_ending:
-            self._emit_stopped(partition, self._rebalances.open, begin, handover)
+        is_decided = has_end or member is not None
+        if context.reads_commits and columns["from_member"] is not None and is_decided and not self._is_ending:
+            released = columns["released_offset"]
+            self._emit_stopped(partition, self._rebalances.open, begin, released, member)
 
-    def _emit_stopped(self, partition: int, rebalance: OpenRebalance | None, begin: int, handover: Handover) -> None:
+    def _emit_stopped(
+        self, partition: int, rebalance: OpenRebalance | None, begin: int, released: int | None, member: Member | None
+    ) -> None:
         """Write the partition of a handover, which a rebalance stopped until its new owner's record, if it has one."""
         topic_id, number = self._context.numbers.name(partition)
         began_offset, last_epoch, is_one_round = NEVER, None, False
         if rebalance is not None:
             began_offset, last_epoch = rebalance.began_offset, rebalance.last_epoch
             is_one_round = rebalance.epochs == 1
-        kind, epoch, offset = MOVED, handover.epoch, handover.acquired_offset
-        if handover.to_member is None:
-            kind, epoch, offset = REVOKED, last_epoch, handover.released_offset
+        kind, epoch, offset = REVOKED, last_epoch, released
+        if member is not None:
+            kind, epoch, offset = MOVED, member.epoch, member.current_offset
         row = _new_stopped(
             self._context,
             group_type=CONSUMER,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kip848_records.replay.group.context import Stopwatch, ms_between
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kip848_records.replay.group.context import Operation
     from kip848_records.replay.modern.member import Member
 
@@ -28,49 +30,44 @@ class Gap:
     wanted: Stopwatch = field(default_factory=Stopwatch)
 
 
-_OF_RELEASE: Final = 6
-"""So many fields of a handover come before those of the new owner."""
+def handover(  # noqa: PLR0913 - two owners and what is between them
+    from_member: str | None,
+    member: Member | None,
+    at: int | None,
+    *,
+    gap: Gap | None = None,
+    elapsed: int | None = None,
+    was_wanted: bool | None = None,
+) -> dict[str, Any]:
+    """Return the columns that the tables of handovers share.
+
+    `member`: the new owner, None: there is none. `gap`: the time without an owner, which ended at the time `at` and at
+    `elapsed`, each None if unknown; without a gap the previous owner, if any, has not released the partition.
+    """
+    columns: dict[str, Any] = {
+        "from_member": from_member,
+        "released_at": None,
+        "released_offset": None,
+        "unowned_ms": None,
+        "wanted": was_wanted,
+        "wanted_ms": None,
+        "acquired_offset": None,
+        "to_member": None,
+        "acquired_at": None,
+    }
+    if gap is not None:
+        columns["released_at"], columns["released_offset"] = gap.at, gap.offset
+        columns["unowned_ms"] = ms_between(gap.at, at)
+        columns["wanted_ms"] = None if elapsed is None else gap.wanted.ms_until(elapsed)
+    if member is not None:
+        columns["to_member"], columns["acquired_offset"] = member.member_id, member.current_offset
+        columns["acquired_at"] = at
+    return columns
 
 
-class Handover(NamedTuple):
-    """A handover: the columns of `partition_handover` that other tables of handovers have, too, and an epoch."""
-
-    from_member: str | None
-    released_at: int | None = None
-    released_offset: int | None = None
-    unowned_ms: int | None = None
-    wanted: bool | None = None
-    wanted_ms: int | None = None
-    acquired_offset: int | None = None
-    to_member: str | None = None
-    acquired_at: int | None = None
-    epoch: int | None = None
-
-    @classmethod
-    def of_gap(
-        cls, gap: Gap, at: int | None, elapsed: int | None, member: Member | None, *, was_wanted: bool
-    ) -> Handover:
-        """Return the handover at the end of a gap, to its new owner; None: it has none.
-
-        `at` and `elapsed`: when the gap ended, None if unknown.
-        """
-        wanted_ms = None if elapsed is None else gap.wanted.ms_until(elapsed)
-        handover = cls(gap.member_id, gap.at, gap.offset, ms_between(gap.at, at), was_wanted, wanted_ms)
-        return handover if member is None else handover.to(member, at)
-
-    def to(self, member: Member, at: int | None) -> Handover:
-        """Return the handover to a new owner."""
-        # `_replace` takes twice as long.
-        return Handover(*self[:_OF_RELEASE], member.current_offset, member.member_id, at, member.epoch)
-
-    def columns(self) -> dict[str, Any]:
-        """Return the columns; the epoch has another name in each table."""
-        columns = self._asdict()
-        del columns["epoch"]
-        return columns
-
-    def is_skewed(self, operation: Operation, begin: int) -> bool:
-        """Return the value of `clock_skew`. A first acquisition has no start."""
-        if self.unowned_ms is not None and self.wanted_ms is not None and self.wanted_ms > self.unowned_ms:
-            return True
-        return operation.is_skewed(operation.went_back if self.released_offset is None else begin, self.unowned_ms)
+def is_skewed(columns: Mapping[str, Any], operation: Operation, begin: int) -> bool:
+    """Return the value of `clock_skew`. A first acquisition has no start."""
+    unowned_ms, wanted_ms = columns["unowned_ms"], columns["wanted_ms"]
+    if unowned_ms is not None and wanted_ms is not None and wanted_ms > unowned_ms:
+        return True
+    return operation.is_skewed(operation.went_back if columns["released_offset"] is None else begin, unowned_ms)

@@ -6,17 +6,17 @@ static member that is away (member epoch -2) still holds its partitions, but own
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kip848_records.kinds import KINDS
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.owned_partitions import Acquisition, OwnedPartitions
-from kip848_records.replay.modern.handover import Gap, Handover
+from kip848_records.replay.modern.handover import Gap, handover
 from kip848_records.replay.modern.member import AWAY_EPOCH, NOTHING
 from kip848_records.replay.modern.ownership_intervals import OwnershipIntervals
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.modern.member import Member
@@ -318,8 +318,8 @@ class Ownership:
         if wanted:
             self._rebalances.add_unowned(gap.elapsed, gap.offset, elapsed)
         if gap.offset is not None:
-            handover = Handover.of_gap(gap, at, elapsed, member, was_wanted=wanted)
-            self._emit(partition, gap.offset, handover, has_end=has_end)
+            columns = handover(gap.member_id, member, at, gap=gap, elapsed=elapsed, was_wanted=wanted)
+            self._emit(partition, gap.offset, columns, member, has_end=has_end)
 
     def _end_gap_unseen(self, partition: int) -> None:
         self._gaps.pop(partition, None)
@@ -327,8 +327,10 @@ class Ownership:
 
     def _emit_acquired(self, partition: int, begin: int, member: Member, owner: str | None) -> None:
         """Write an acquisition that ends no gap; `owner`: the member that has not released the partition."""
-        self._emit(partition, begin, Handover(owner).to(member, self._context.operation.at))
+        self._emit(partition, begin, handover(owner, member, self._context.operation.at), member)
 
-    def _emit(self, partition: int, begin: int, handover: Handover, *, has_end: bool = True) -> None:
-        """Write a handover."""
+    def _emit(
+        self, partition: int, begin: int, columns: Mapping[str, Any], member: Member | None, *, has_end: bool = True
+    ) -> None:
+        """Write a handover with these columns of all its tables, to a new owner, if there is one."""
         raise NotImplementedError

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.kinds import STREAMS
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import ACQUIRED, OPEN, REMOVED, UNKNOWN
+from kip848_records.replay.modern.handover import is_skewed
 from kip848_records.replay.modern.ownership import Ownership
 from kip848_records.replay.numbers import ROLES, is_active, task_of
 from kip848_records.replay.rows import new_row
@@ -15,7 +16,6 @@ from kip848_records.specs.tables import TASK_HANDOVER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kip848_records.replay.modern.handover import Handover
     from kip848_records.replay.modern.member import Member
     from kip848_records.replay.modern.state import ModernState
     from kip848_records.replay.modern.targets import Assignment
@@ -104,15 +104,14 @@ class TaskOwnership(Ownership):
         self._left.update(((task_of(unit), member.process_id), at) for unit in member.held - held)
         super()._move_holder(member, held, is_seen=is_seen)
 
-    def _emit(self, partition: int, begin: int, handover: Handover, *, has_end: bool = True) -> None:
+    def _emit(
+        self, partition: int, begin: int, columns: Mapping[str, Any], member: Member | None, *, has_end: bool = True
+    ) -> None:
         context = self._context
-        to_member = handover.to_member
         subtopology_id, task = context.numbers.name(partition)
-        was_warm = None
-        if to_member is not None:
-            was_warm = self._warm.get((partition, to_member))
+        was_warm = None if member is None else self._warm.get((partition, member.member_id))
         stateful = self._intervals.stateful
-        status = REMOVED if to_member is None else ACQUIRED
+        status = REMOVED if member is None else ACQUIRED
         if not has_end:
             status = UNKNOWN if self.is_lost else OPEN
         row = _new_row(
@@ -122,10 +121,10 @@ class TaskOwnership(Ownership):
             task=task,
             was_warm=was_warm,
             has_changelogs=None if stateful is None else subtopology_id in stateful,
-            epoch=handover.epoch,
+            epoch=None if member is None else member.epoch,
             status=status,
             ended_at=context.operation.at if has_end else None,
-            clock_skew=handover.is_skewed(context.operation, begin),
-            **handover.columns(),
+            clock_skew=is_skewed(columns, context.operation, begin),
+            **columns,
         )
         context.emit(row, begin, has_end=has_end, extra=(self._assigned,))
