@@ -10,7 +10,6 @@ from kip848_records.replay.blocker.present import present_blocker
 from kip848_records.replay.diagnosis.diagnose import diagnoses, episodes_of, history_of
 from kip848_records.replay.diagnosis.observed import ObservedRows
 from kip848_records.replay.dispatch import loading_rules, modern_group
-from kip848_records.replay.group import spill
 from kip848_records.replay.group.context import Context
 from kip848_records.replay.group.history import finished_rows
 from kip848_records.replay.group.known_history import NEVER, GroupCoverage
@@ -287,12 +286,5 @@ class GroupReplay:
             if modern is None or modern.is_untouched:
                 evaluation.end_classic(is_end_seen=self._is_evaluated)
                 self._end_incarnation(migrations.classic.offset)
-        self._spill()
-
-    def _spill(self) -> None:
-        """Write rows to files, if there are many."""
-        context = self._context
-        if len(context.rows.rows) >= spill.LIMIT:
-            context.rows.write()
-        if context.queues.is_full and self._modern is not None:
-            self._modern.end.spill()
+        if self._context.queues.is_full and modern is not None:
+            modern.end.spill()

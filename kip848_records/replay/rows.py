@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 
     from kip848_records.specs.columns import TableSpec
 
-    NewRow = Callable[..., tuple[Any, ...]]
     Row = Any
     """A named tuple of one of the classes."""
 
@@ -83,13 +82,16 @@ def table_of(row_class: type[Any]) -> str:
     return next(name for name, each in _TABLES.items() if each is row_class)
 
 
-def new_row(spec: TableSpec, *absent: str) -> NewRow:
-    """Return a function that takes the replay's context and columns by name, and returns a row for `Context.emit`.
+def row_writer(spec: TableSpec, *absent: str) -> Callable[..., None]:
+    """Return a function that takes the replay's context and columns by name, and keeps a row until the group's end.
 
-    That is a pair: the table's name, and the fields but for `history`. The function takes neither those that are known
-    at the group's end, nor `group_id`, nor the partition of `__consumer_offsets`, nor those that are `absent`: null,
-    because only other kinds of groups have them. `incarnation` is the present one by default. A wrong name raises
-    TypeError.
+    The function takes neither columns that are known at the group's end, nor `group_id`, nor the partition of
+    `__consumer_offsets`, nor those that are `absent`: null, because only other kinds of groups have them. `incarnation`
+    is the present one by default. A wrong name raises TypeError.
+
+    It also takes, behind the context, the offset of the first record that the row depends on. `end`: that of the last
+    one, the operation's latest by default. `has_end`: the subject of the row has ended. `extra`: see `history`. A row
+    in `Context.rows` is the table's name, the fields but for `history`, and these four.
     """
     names = [name for name in _names(spec) if name != HISTORY.name]
     known = {OFFSETS_PARTITION if OFFSETS_PARTITION in names else "partition": "context.partition"}
@@ -97,18 +99,25 @@ def new_row(spec: TableSpec, *absent: str) -> NewRow:
     given = [name for name in names if name not in known]
     fields = ", ".join((known | _PRESENT).get(name, name) for name in names)
     given = [f"{name}=None" if name in _PRESENT else name for name in given]
-    return _function(f"context, *, {', '.join(given)}", f"{spec.name!r}, ({fields})")
+    return _function(
+        f"context, begin, *, {', '.join(given)}, end=None, has_end=True, extra=()",
+        "_rows = context.rows.rows",
+        "_last = context.operation.last if end is None else end",
+        f"_rows.append(({spec.name!r}, ({fields}), begin, _last, has_end, extra))",
+        "if len(_rows) >= context.limit: context.rows.write()",
+    )
 
 
-def new_struct(struct: pa.StructType) -> NewRow:
+def new_struct(struct: pa.StructType) -> Callable[..., tuple[Any, ...]]:
     """Return a function that takes the fields of a struct by name, and returns them in order."""
-    return _function(f"*, {', '.join(struct.names)}", ", ".join(struct.names))
+    return _function(f"*, {', '.join(struct.names)}", f"return {', '.join(struct.names)},")
 
 
-def _function(parameters: str, values: str) -> NewRow:
+def _function(parameters: str, *lines: str) -> Callable[..., Any]:
     """Compile a function, as `namedtuple` does: nothing else that takes names is as fast, for millions of rows."""
-    made: NewRow = eval(f"lambda {parameters}: ({values})")  # noqa: S307 - names of columns
-    return made
+    made: dict[str, Callable[..., Any]] = {}
+    exec("\n    ".join((f"def function({parameters}):", *lines)), made)  # noqa: S102 - names of columns
+    return made["function"]
 
 
 def _names(spec: TableSpec) -> list[str]:

@@ -2,21 +2,24 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 
 from kip848_records.replay.arrow_rows import timestamps, to_batch
+from kip848_records.replay.group import spill
+from kip848_records.replay.group.context import Context
+from kip848_records.replay.inputs import ReplayInputs
+from kip848_records.replay.numbers import PartitionNumbers
 from kip848_records.replay.rows import (
     ROW_CLASSES,
     AwaitedPartition,
     Blocker,
     Rebalance,
     RebalanceLag,
-    new_row,
     row_class,
     row_type,
+    row_writer,
 )
 from kip848_records.specs.columns import BIGINT, BOOLEAN, PRIMITIVES, STRINGS, TIMESTAMP, Column, TableSpec, list_of
 from kip848_records.specs.loading import shared_columns
@@ -84,24 +87,37 @@ GIVEN = {"number": 1, "at": 2, "names": ("a",), "awaited": None, "key": b"k"}
 
 
 def test_a_row_takes_its_columns_by_name_in_any_order():
-    new = new_row(replace(KINDS, columns=(*KINDS.columns, GROUP_ID, *shared_columns("partition"), HISTORY)))
-    context = SimpleNamespace(partition=7, group_id="g")
-    backwards = dict(reversed(GIVEN.items()))
+    write = row_writer(replace(KINDS, columns=(*KINDS.columns, GROUP_ID, *shared_columns("partition"), HISTORY)))
+    context = Context(ReplayInputs("kafka", None, {}), PartitionNumbers(), 7, "g")
+    context.operation.begin(5, 0, None)
+    write(context, 3, **GIVEN)
+    write(context, 3, **dict(reversed(GIVEN.items())), end=4, has_end=False, extra=(1,))
     # Whether an anomaly is proven, and the history, are known at the group's end.
-    expected = ("kinds", (1, 2, ("a",), None, b"k", None, "g", 7))
-    assert new(context, **GIVEN) == new(context, **backwards) == expected
+    expected = ("kinds", (1, 2, ("a",), None, b"k", None, "g", 7), 3)
+    assert context.rows.rows == [(*expected, 5, True, ()), (*expected, 4, False, (1,))]
+
+
+def test_many_rows_wait_in_a_file(monkeypatch):
+    monkeypatch.setattr(spill, "LIMIT", 3)
+    context = Context(ReplayInputs("kafka", None, {}), PartitionNumbers(), 7, "g")
+    write = row_writer(KINDS)
+    for begin in range(5):
+        write(context, begin, **GIVEN)
+    assert len(context.rows.rows) == 2
+    assert [row[2] for row in context.rows.take()] == [0, 1, 2, 3, 4]
+    context.close()
 
 
 @pytest.mark.parametrize("wrong", [{"numbr": 1}, {"is_proven": True}, {"cluster": "c"}])
 def test_a_row_takes_no_other_columns(wrong):
     with pytest.raises(TypeError, match=next(iter(wrong))):
-        new_row(KINDS)(SimpleNamespace(partition=7, group_id="g"), **GIVEN | wrong)
+        row_writer(KINDS)(None, 0, **GIVEN | wrong)
 
 
 @pytest.mark.parametrize("name", GIVEN)
 def test_a_row_takes_all_columns(name):
     with pytest.raises(TypeError, match=name):
-        new_row(KINDS)(None, **{each: value for each, value in GIVEN.items() if each != name})
+        row_writer(KINDS)(None, 0, **{each: value for each, value in GIVEN.items() if each != name})
 
 
 @pytest.mark.parametrize("rows", [[], [None, None]])

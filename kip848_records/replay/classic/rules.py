@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CLASSIC
 from kip848_records.replay.classic.streams_assignor import (
@@ -25,7 +25,7 @@ from kip848_records.replay.group.vocabulary import (
     TOPIC_METADATA_CHANGED,
     UNKNOWN,
 )
-from kip848_records.replay.rows import new_row, new_struct
+from kip848_records.replay.rows import new_struct, row_writer
 from kip848_records.specs.tables import PARTITION_HANDOVER, WARM_UP
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.records import ClassicMemberValue
 
-_new_row: Final = new_row(PARTITION_HANDOVER, "topic_id", "group_epoch")
+_write: Final = row_writer(PARTITION_HANDOVER, "topic_id", "group_epoch")
 _new_warm_up: Final = new_struct(WARM_UP)
 
 _TO_NONE: Final = (None, None, None, None)
@@ -123,27 +123,29 @@ class ConsumerRules(ProtocolRules):
             gap, acquired = move.gap, (now.offset, move.to_member, now.at, now.value.generation)
             released_offset, longest = (None, None) if gap is None else (gap.offset, ms_between(gap.at, now.at))
             released = now.value.state_at, released_offset
-            row = self._handover(move.unit, move.owner, released, (round_.sync_ms, longest), acquired)
-            self._context.emit(row, move.owner.offset, extra=(now.has_static_members,))
+            self._emit(now, move.unit, move.owner, released, (round_.sync_ms, longest), acquired)
 
     def leave(self, now: Generation, gaps: Mapping[int, Gap], end: End) -> list[int | None]:
         """Write a row of `partition_handover` for each partition that no member has; it was assigned to none since."""
         for unit, gap in sorted(gaps.items()):
             unowned_ms = ms_between(gap.at, end.at)
-            row = self._handover(unit, gap.owner, (gap.at, gap.offset), (unowned_ms, unowned_ms), _TO_NONE)
-            is_over, extra = end.offset is not None, (now.has_static_members,)
-            self._context.emit(row, gap.owner.offset, end=end.offset, has_end=is_over, extra=extra)
+            released, unowned, is_over = (gap.at, gap.offset), (unowned_ms, unowned_ms), end.offset is not None
+            self._emit(now, unit, gap.owner, released, unowned, _TO_NONE, end=end.offset, has_end=is_over)
         return [ms_between(gap.at, end.at) for gap in gaps.values()]
 
-    def _handover(
+    def _emit(  # noqa: PLR0913, PLR0917 - two owners and what is between them
         self,
+        now: Generation,
         unit: int,
         owner: Owner,
         released: tuple[int | None, int | None],
         unowned: tuple[int | None, int | None],
         acquired: tuple[int | None, str | None, int | None, int | None],
-    ) -> Any:  # noqa: ANN401 - a row
-        """Return a row of `partition_handover`: when and with which record the last owner released the partition.
+        *,
+        end: int | None = None,
+        has_end: bool = True,
+    ) -> None:
+        """Write a row of `partition_handover`: when and with which record the last owner released the partition.
 
         `unowned`: for how long it had no owner, at least and at most. `acquired`: the new owner's offset, id, time and
         generation.
@@ -153,8 +155,9 @@ class ConsumerRules(ProtocolRules):
         released_at, released_offset = released
         unowned_ms, unowned_max_ms = unowned
         acquired_offset, to_member, acquired_at, generation = acquired
-        return _new_row(
+        _write(
             context,
+            owner.offset,
             group_type=CLASSIC,
             topic=topic,
             partition=number,
@@ -170,6 +173,9 @@ class ConsumerRules(ProtocolRules):
             wanted_ms=unowned_ms,
             generation=generation,
             clock_skew=context.operation.is_skewed(owner.offset, unowned_ms),
+            end=end,
+            has_end=has_end,
+            extra=(now.has_static_members,),
         )
 
     def to_give_up(self, now: Generation) -> list[ClassicMemberValue]:

@@ -19,7 +19,7 @@ from kip848_records.replay.generations.generation import FOLLOW_UP, Cause
 from kip848_records.replay.generations.rules import GenerationColumns, ProtocolRules, has_other_protocol
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.vocabulary import CONFIG_MISMATCH, COOPERATIVE, EAGER, UNKNOWN
-from kip848_records.replay.rows import new_row
+from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import CONNECT_ASSIGNMENT
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.records import ClassicMemberValue
 
-_new_row: Final = new_row(CONNECT_ASSIGNMENT)
+_write: Final = row_writer(CONNECT_ASSIGNMENT)
 
 PROTOCOL_CHANGED: Final = "protocol_changed"
 DELAY_EXPIRED: Final = "delay_expired"
@@ -81,8 +81,9 @@ class ConnectRules(ProtocolRules):
         failed = ("subscription", member.subscription_bytes), ("assignment", member.assignment_bytes)
         reasons = [f"the {name} is not one of a Connect worker" for name, payload in failed if payload is not None]
         running = None if assignment is None else member.units
-        row = _new_row(
+        _write(
             self._context,
+            now.offset,
             generation=now.value.generation,
             member_id=member.member_id,
             worker_url=None if subscription is None else subscription.url,
@@ -97,7 +98,6 @@ class ConnectRules(ProtocolRules):
             delay_ms=None if assignment is None else assignment.delay_ms,
             quarantine_reason="; ".join(reasons) or None,
         )
-        self._context.emit(row, now.offset)
 
     def rebalance_columns(self, rounds: list[Round]) -> tuple[int | None, int | None, int | None]:
         """Return the longest delay of a rebalance, until when its leader waits, and how many units it revoked."""

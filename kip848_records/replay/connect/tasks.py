@@ -8,7 +8,7 @@ from kip848_records.kinds import CLASSIC
 from kip848_records.replay.connect.generation import config_offset, delay_ms, needs_follow_up, revoked_units
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.vocabulary import ACQUIRED, OPEN, REMOVED, REVOKED, UNKNOWN, WORKER_LEFT
-from kip848_records.replay.rows import new_row
+from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import TASK_HANDOVER
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.records import ClassicMemberValue
 
-_new_row: Final = new_row(TASK_HANDOVER, "subtopology_id", "wanted", "wanted_ms", "was_warm", "has_changelogs")
+_write: Final = row_writer(TASK_HANDOVER, "subtopology_id", "wanted", "wanted_ms", "was_warm", "has_changelogs")
 
 UNASSIGNED: Final = "unassigned"
 DIRECT: Final = "direct"
@@ -153,8 +153,9 @@ class ConnectTasks:
         acquired_offset, acquired_at, epoch, released_at = acquired or (None, None, gap.generation, None)
         if gap.reason in _BEFORE_JOIN:
             released_at = gap.joined_at
-        row = _new_row(
+        _write(
             context,
+            gap.owner.offset,
             group_type=CLASSIC,
             connector=connector,
             task=task,
@@ -172,5 +173,5 @@ class ConnectTasks:
             ended_at=ended_at,
             expected_at=gap.expected_at,
             clock_skew=context.operation.is_skewed(gap.owner.offset, unowned_ms),
+            has_end=status not in {OPEN, UNKNOWN},
         )
-        context.emit(row, gap.owner.offset, has_end=status not in {OPEN, UNKNOWN})

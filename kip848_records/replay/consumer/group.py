@@ -12,7 +12,7 @@ from kip848_records.replay.consumer.anomalies import ConsumerAnomalies
 from kip848_records.replay.consumer.causes import ConsumerCauses
 from kip848_records.replay.consumer.ownership import ConsumerOwnership
 from kip848_records.replay.modern.group import ModernGroup
-from kip848_records.replay.rows import new_row
+from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import REGEX_RESOLUTION
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kip848_records.replay.records import Record, RegularExpressionValue
 
-_new_row: Final = new_row(REGEX_RESOLUTION)
+_write: Final = row_writer(REGEX_RESOLUTION)
 
 
 class ConsumerGroup(ModernGroup):
@@ -57,15 +57,15 @@ class ConsumerGroup(ModernGroup):
         self.causes.regular_expression(regex, value)
         if value is not None:
             context = self.context
-            row = _new_row(
+            _write(
                 context,
+                record.offset,
                 regex=regex,
                 topics=value.topics,
                 version=value.version,
                 resolved_at=record.timestamp,
                 offset=record.offset,
             )
-            context.emit(row, record.offset)
 
 
 GROUP = ConsumerGroup

@@ -12,7 +12,7 @@ from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import MOVED, REVOKED
 from kip848_records.replay.modern.handover import is_skewed
 from kip848_records.replay.modern.ownership import Ownership
-from kip848_records.replay.rows import new_row
+from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import PARTITION_HANDOVER, STOPPED_PARTITION
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kip848_records.replay.modern.member import Member
     from kip848_records.replay.modern.timelines.open_rebalance import OpenRebalance
 
-_new_row: Final = new_row(PARTITION_HANDOVER, "topic", "unowned_max_ms", "generation")
-_new_stopped: Final = new_row(STOPPED_PARTITION, "topic")
+_write: Final = row_writer(PARTITION_HANDOVER, "topic", "unowned_max_ms", "generation")
+_write_stopped: Final = row_writer(STOPPED_PARTITION, "topic")
 
 
 class ConsumerOwnership(Ownership):
@@ -33,16 +33,17 @@ class ConsumerOwnership(Ownership):
     ) -> None:
         context = self._context
         topic_id, number = context.numbers.name(partition)
-        row = _new_row(
+        _write(
             context,
+            begin,
             group_type=CONSUMER,
             topic_id=topic_id,
             partition=number,
             group_epoch=None if member is None else member.epoch,
             clock_skew=is_skewed(columns, context.operation, begin),
             **columns,
+            has_end=has_end,
         )
-        context.emit(row, begin, has_end=has_end)
         # A gap that is open at the end may yet end with a new owner.
         is_decided = has_end or member is not None
         if context.reads_commits and columns["from_member"] is not None and is_decided and not self._is_ending:
@@ -61,8 +62,9 @@ class ConsumerOwnership(Ownership):
         kind, epoch, offset = REVOKED, last_epoch, released
         if member is not None:
             kind, epoch, offset = MOVED, member.epoch, member.current_offset
-        row = _new_stopped(
+        _write_stopped(
             self._context,
+            begin,
             group_type=CONSUMER,
             epoch=epoch,
             topic_id=topic_id,
@@ -72,4 +74,3 @@ class ConsumerOwnership(Ownership):
             rebalance_offset=began_offset,
             is_one_round=is_one_round,
         )
-        self._context.emit(row, begin)

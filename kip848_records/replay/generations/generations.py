@@ -21,7 +21,7 @@ from kip848_records.replay.group.vocabulary import (
     FIRST_GENERATION,
     TWO_OWNERS,
 )
-from kip848_records.replay.rows import new_row, new_struct
+from kip848_records.replay.rows import new_struct, row_writer
 from kip848_records.specs.tables import ANOMALY, CLASSIC_GENERATION, CLASSIC_MEMBER, UNAPPLIED
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.records import ClassicGroupValue, ClassicMemberValue
 
-_new_anomaly: Final = new_row(ANOMALY)
-_new_generation: Final = new_row(CLASSIC_GENERATION)
-_new_member: Final = new_row(CLASSIC_MEMBER)
+_write_anomaly: Final = row_writer(ANOMALY)
+_write_generation: Final = row_writer(CLASSIC_GENERATION)
+_write_member: Final = row_writer(CLASSIC_MEMBER)
 _new_unapplied: Final = new_struct(UNAPPLIED)
 
 NEXT_GENERATION: Final = "next_generation"
@@ -217,8 +217,9 @@ class Generations:
     ) -> None:
         """Write an anomaly; `compared`: the offset of the earlier record that it contradicts, if there is one."""
         context = self._context
-        row = _new_anomaly(
+        _write_anomaly(
             context,
+            offset if compared is None else compared,
             kind=kind,
             offset=offset,
             at=context.operation.at,
@@ -227,14 +228,14 @@ class Generations:
             expected=expected,
             seen=seen,
         )
-        context.emit(row, offset if compared is None else compared)
 
     def _emit(self, ended_at: int | None, ended_by: str | None, ended_offset: int | None = None) -> None:
         now, of_now, context = self._open, self._round, self._context
         if now is None or of_now is None:
             return
-        row = _new_generation(
+        _write_generation(
             context,
+            of_now.begin,
             generation=now.value.generation,
             offset=now.offset,
             static_replaced=tuple(now.replaced),
@@ -245,16 +246,17 @@ class Generations:
             ended_by=ended_by,
             clock_skew=context.operation.is_skewed(of_now.begin, of_now.sync_ms),
             **self._columns,
+            end=now.last_offset,
+            extra=(now.has_static_members, of_now.compared_from, now.last_offset, ended_offset, now.replaced_in_round),
         )
-        extra = (now.has_static_members, of_now.compared_from, now.last_offset, ended_offset, now.replaced_in_round)
-        context.emit(row, of_now.begin, end=now.last_offset, extra=extra)
 
     def _emit_members(self, now: Generation, members: Iterable[ClassicMemberValue]) -> None:
         context, value, rules = self._context, now.value, self._rules_of(now)
         for member in members:
             owned, assigned = rules.partitions(member)
-            row = _new_member(
+            _write_member(
                 context,
+                now.offset,
                 generation=value.generation,
                 member_id=member.member_id,
                 instance_id=member.instance_id,
@@ -274,7 +276,6 @@ class Generations:
                 user_data_bytes=member.user_data_bytes,
                 **rules.member_columns(now, member)._asdict(),
             )
-            context.emit(row, now.offset)
             rules.emit_member(now, member)
 
 

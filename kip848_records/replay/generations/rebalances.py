@@ -21,7 +21,7 @@ from kip848_records.replay.group.vocabulary import (
     SHOWN,
     UNKNOWN,
 )
-from kip848_records.replay.rows import new_row, new_struct
+from kip848_records.replay.rows import new_struct, row_writer
 from kip848_records.specs.tables import BLOCKER, REBALANCE
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.generations.rules import ProtocolRules
     from kip848_records.replay.group.context import Context
 
-_new_row: Final = new_row(REBALANCE, "members_waited", "assigning_ms", "late_ms", "not_ready_ms")
+_write: Final = row_writer(REBALANCE, "members_waited", "assigning_ms", "late_ms", "not_ready_ms")
 _new_blocker: Final = new_struct(BLOCKER)
 
 _BLOCKERS: Final = 20
@@ -122,8 +122,9 @@ class ClassicRebalances:
         operation = context.operation
         delay_ms, expected_at, revoked = rebalance.rules.rebalance_columns(rounds)
         blockers = self._blockers(rebalance) if outcome == OPEN else None
-        row = _new_row(
+        _write(
             context,
+            first.begin,
             group_type=CLASSIC,
             began_offset=first.now.offset,
             began_at=began_at,
@@ -153,8 +154,10 @@ class ClassicRebalances:
             revoked=revoked,
             partitions_stopped=_total([round_.stopped for round_ in rounds]),
             is_measured=False,
+            end=ended_offset,
+            has_end=has_end,
+            extra=extra,
         )
-        context.emit(row, first.begin, end=ended_offset, has_end=has_end, extra=extra)
 
     def _blockers(self, rebalance: _Open) -> tuple[tuple[Any, ...], ...] | None:
         """Return the members that had to give units up and did not ask for the next generation.

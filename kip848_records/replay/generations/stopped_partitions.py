@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CLASSIC
 from kip848_records.replay.group.vocabulary import EAGER, KEPT, MOVED, REVOKED
-from kip848_records.replay.rows import new_row
+from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import STOPPED_PARTITION
 
 if TYPE_CHECKING:
     from kip848_records.replay.generations.round import Round
     from kip848_records.replay.group.context import Context
 
-_new_row: Final = new_row(STOPPED_PARTITION, "topic_id")
+_write: Final = row_writer(STOPPED_PARTITION, "topic_id")
 
 
 def emit_stopped(context: Context, rounds: list[Round], *, is_open: bool) -> None:
@@ -42,8 +42,9 @@ def emit_stopped(context: Context, rounds: list[Round], *, is_open: bool) -> Non
         if kind == REVOKED and (is_open or last is None or unit in last):
             continue  # in `last`: another round gave it back to the same member
         topic, number = name(unit)
-        row = _new_row(
+        _write(
             context,
+            round_.compared_from,
             group_type=CLASSIC,
             epoch=round_.now.value.generation,
             topic=topic,
@@ -52,5 +53,5 @@ def emit_stopped(context: Context, rounds: list[Round], *, is_open: bool) -> Non
             offset=round_.now.offset,
             rebalance_offset=first.offset,
             is_one_round=len(rounds) == 1,
+            end=round_.now.offset,
         )
-        context.emit(row, round_.compared_from, end=round_.now.offset)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kip848_records.replay.group import spill
 from kip848_records.replay.group.spill import QueueFile, SpillingQueue
@@ -94,8 +94,8 @@ class Context:
     history is complete, by the records read up to now. `reads_commits`: offset commits were read, and the rows that
     they are compared with are wanted. `returned`: incarnation, group type and id of members that joined again, with the
     offset of their last join. `writers`: the releases of Kafka that may have written the records. `rows` wait for the
-    group's end; `queues`: the file of open rows. `ongoing`: by group type, the rebalance that is open at the end of the
-    log, once the rows are finished.
+    group's end (`rows.row_writer`), up to `limit` of them in memory; `queues`: the file of open rows. `ongoing`: by
+    group type, the rebalance that is open at the end of the log, once the rows are finished.
     """
 
     def __init__(self, inputs: ReplayInputs, numbers: PartitionNumbers, partition: int, group_id: str) -> None:
@@ -115,6 +115,7 @@ class Context:
         self.queues = QueueFile()
         self._rows_file = QueueFile()
         self.rows = SpillingQueue(self._rows_file)
+        self.limit = spill.LIMIT
         self.writers = RELEASES
         self.returned: dict[tuple[int, str, str], int] = {}
         self.ongoing: dict[str, Row] = {}
@@ -123,26 +124,6 @@ class Context:
         """Remove the files."""
         self.queues.close()
         self._rows_file.close()
-
-    def emit(
-        self,
-        row: tuple[str, tuple[Any, ...]],
-        begin: int,
-        *,
-        end: int | None = None,
-        has_end: bool = True,
-        extra: tuple[Any, ...] = (),
-    ) -> None:
-        """Keep a row of `rows.new_row` until the group's end.
-
-        `begin`: offset of the first record that it depends on, `end` of the last one: the operation's latest by
-        default. `extra`: see `history`.
-        """
-        table, fields = row
-        rows = self.rows.rows
-        rows.append((table, fields, begin, self.operation.last if end is None else end, has_end, extra))
-        if len(rows) >= spill.LIMIT:
-            self.rows.write()
 
 
 def ms_between(begin: int | None, end: int | None) -> int | None:

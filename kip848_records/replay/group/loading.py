@@ -16,7 +16,7 @@ from kip848_records.kinds import CLASSIC, KINDS, Role
 from kip848_records.replay import refusals
 from kip848_records.replay.group.vocabulary import RECORD_NOT_LOADABLE
 from kip848_records.replay.numbers import owned
-from kip848_records.replay.rows import new_row
+from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import ANOMALY, REFUSED_RECORD
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     )
     from kip848_records.replay.refusals import Refusal
 
-_new_anomaly: Final = new_row(ANOMALY)
-_new_refused: Final = new_row(REFUSED_RECORD)
+_write_anomaly: Final = row_writer(ANOMALY)
+_write_refused: Final = row_writer(REFUSED_RECORD)
 
 _SIMPLE: Final = "simple"
 _DELETED_EPOCH: Final = -1
@@ -141,19 +141,21 @@ class Loading:
             record, refusal = each.record, each.refusal
             columns: dict[str, Any] = {"incarnation": each.incarnation, "offset": record.offset, "at": record.timestamp}
             columns |= {"member_id": record.member_id, "seen": refusal.seen}
-            row = _new_refused(
+            _write_refused(
                 self._context,
+                each.begin,
                 **columns,
                 record_type=record.key_type,
                 refused_by=tuple(release for release in refusals.LOADERS if release in refused),
                 bug=refusal.known_bug,
+                extra=(is_evaluated,),
             )
-            self._context.emit(row, each.begin, extra=(is_evaluated,))
             if is_evaluated:
                 self._loads -= refused
             if is_evaluated and (refused := refused & refusals.RELEASES):
-                row = _new_anomaly(self._context, kind=RECORD_NOT_LOADABLE, epoch=None, expected=_EXPECTED, **columns)
-                self._context.emit(row, each.begin, extra=(tuple(sorted(refused)), refusal.known_bug))
+                columns |= {"kind": RECORD_NOT_LOADABLE, "epoch": None, "expected": _EXPECTED}
+                extra = tuple(sorted(refused)), refusal.known_bug
+                _write_anomaly(self._context, each.begin, **columns, extra=extra)
         self.refused.clear()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.replay.group.lasting import Lasting
-from kip848_records.replay.rows import new_row
+from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import OWNED_PARTITION
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Names = Callable[[int], Iterable[tuple[str | None, str | None, int]]]
     """Returns the topic partitions of a unit: topic id or name, the other one None, and the partition's number."""
 
-_new_row: Final = new_row(OWNED_PARTITION)
+_write: Final = row_writer(OWNED_PARTITION)
 
 
 class Acquisition(NamedTuple):
@@ -74,8 +74,9 @@ class OwnedPartitions(Lasting[int, Acquisition]):
     def _emit(self, key: int, begin: Acquisition, at: int | None, offset: int | None, *, has_end: bool = True) -> None:
         context, acquired, value = self._context, begin, begin.value
         for topic_id, topic, partition in self._names(key):
-            row = _new_row(
+            _write(
                 context,
+                acquired.depends_on,
                 group_type=self._group_type,
                 topic_id=topic_id,
                 topic=topic,
@@ -88,5 +89,5 @@ class OwnedPartitions(Lasting[int, Acquisition]):
                 acquired_offset=acquired.offset,
                 released_at=at,
                 released_offset=offset,
+                has_end=has_end,
             )
-            context.emit(row, acquired.depends_on, has_end=has_end)

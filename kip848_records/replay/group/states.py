@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kip848_records.kinds import CONSUMER, KINDS
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.known_history import NEVER
-from kip848_records.replay.rows import new_row
+from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import GROUP_STATE_TIMELINE
 
 if TYPE_CHECKING:
     from kip848_records.replay.group.context import Context
 
-_new_row: Final = new_row(GROUP_STATE_TIMELINE)
+_write: Final = row_writer(GROUP_STATE_TIMELINE)
 
 EMPTY: Final = "Empty"
 ASSIGNING: Final = "Assigning"
@@ -108,8 +108,9 @@ class StateTimeline:
         if self._run is None:
             return
         duration_ms = ms_between(self._from_at, until)
-        row = _new_row(
+        _write(
             context,
+            self._began,
             incarnation=self._run.incarnation,
             group_type=self._run.group_type,
             state=self._run.state,
@@ -120,5 +121,5 @@ class StateTimeline:
             duration_ms=duration_ms,
             hides_rebalance=self._run.group_type in _HIDING,
             clock_skew=context.operation.is_skewed(self._from_offset, duration_ms),
+            has_end=has_end,
         )
-        context.emit(row, self._began, has_end=has_end)

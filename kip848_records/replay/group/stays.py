@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.spill import IdSet
-from kip848_records.replay.rows import new_row
+from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import MEMBERSHIP
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Left = tuple[int | None, int | None, int | None, str | None]
 
-_new_row: Final = new_row(MEMBERSHIP)
+_write: Final = row_writer(MEMBERSHIP)
 
 PRESENT: Final[Left] = (None, None, None, None)
 _IDENTITY: Final = (
@@ -82,8 +82,9 @@ class Stays:
             operation = context.operation
             elapsed = operation.elapsed_at(context.captured_at) if left_offset is None else operation.elapsed
             topology_lag_ms = stay.topology_lag_ms(elapsed)
-        row = _new_row(
+        _write(
             context,
+            NEVER if stay is None else stay.joined_offset,
             group_type=self._group_type,
             member_id=member_id,
             joined_offset=None if stay is None else stay.joined_offset,
@@ -98,5 +99,5 @@ class Stays:
             away_ms=away_ms,
             topology_lag_ms=topology_lag_ms,
             **{name: getattr(value, name, None) for name in _IDENTITY},
+            has_end=left_offset is not None,
         )
-        context.emit(row, NEVER if stay is None else stay.joined_offset, has_end=left_offset is not None)

@@ -12,7 +12,7 @@ from kip848_records.kinds import CLASSIC, KINDS
 from kip848_records.replay.dispatch import classic_group
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import DELETED, REPLACED, UPGRADED
-from kip848_records.replay.rows import new_row
+from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import GROUP_MIGRATION
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.modern.group import ModernGroup
     from kip848_records.replay.records import Record
 
-_new_row: Final = new_row(GROUP_MIGRATION)
+_write: Final = row_writer(GROUP_MIGRATION)
 
 UPGRADE: Final = "upgrade"
 DOWNGRADE: Final = "downgrade"
@@ -190,11 +190,9 @@ class Migrations:
     def _emit_at_once(self, from_type: str, to_type: str, epoch: int | None, members: int) -> None:
         """Write a downgrade of a group with members, or that an Empty group was replaced."""
         columns = self._columns(DOWNGRADE if members else EMPTY_REPLACED, from_type, to_type, epoch, members)
-        row = _new_row(self._context, **columns, mixed_until=None)
-        self._context.emit(row, self._context.operation.first)
+        _write(self._context, self._context.operation.first, **columns, mixed_until=None)
 
     def _emit_upgrade(self, mixed_until: int | None) -> None:
         upgrade, self._upgrade = self._upgrade, None
         if upgrade is not None:
-            row = _new_row(self._context, **upgrade.columns, mixed_until=mixed_until)
-            self._context.emit(row, upgrade.first, end=upgrade.last)
+            _write(self._context, upgrade.first, **upgrade.columns, mixed_until=mixed_until, end=upgrade.last)

@@ -11,7 +11,7 @@ from kip848_records.replay.group.vocabulary import (
     TARGET_OVERLAP,
     TWO_OWNERS,
 )
-from kip848_records.replay.rows import new_row
+from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import ANOMALY
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.numbers import Units
     from kip848_records.replay.records import AnyMemberValue, Record
 
-_new_row: Final = new_row(ANOMALY)
+_write: Final = row_writer(ANOMALY)
 
 
 class _Anomaly(NamedTuple):
@@ -98,8 +98,7 @@ class Anomalies:
             return
         anomalies = (*(self._anomalies if is_evaluated else ()), *(self._jumps if is_in_range else ()))
         for anomaly in anomalies:
-            row = _new_row(self._context, **anomaly._asdict())
-            self._context.emit(row, anomaly.offset)
+            _write(self._context, anomaly.offset, **anomaly._asdict())
         self._anomalies.clear()
         self._jumps.clear()
 

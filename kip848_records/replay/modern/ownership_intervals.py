@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.lasting import Lasting
-from kip848_records.replay.rows import new_row
+from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import OWNERSHIP
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.modern.member import Member
     from kip848_records.replay.numbers import Units
 
-_new_row: Final = new_row(OWNERSHIP, "topic")
+_write: Final = row_writer(OWNERSHIP, "topic")
 
 Begin = tuple[int | None, int, int]
 """Time and offset, and the offset that the row depends on."""
@@ -47,8 +47,9 @@ class OwnershipIntervals(Lasting[tuple["Member", int], Begin]):
         from_at, from_offset, depends_on = begin
         duration_ms = ms_between(from_at, context.captured_at if at is None else at)
         topic_id, number, subtopology_id, role = self._units.name(unit)
-        row = _new_row(
+        _write(
             context,
+            depends_on,
             group_type=self._group_type,
             member_id=member.member_id,
             topic_id=topic_id,
@@ -61,5 +62,5 @@ class OwnershipIntervals(Lasting[tuple["Member", int], Begin]):
             to_at=at,
             duration_ms=duration_ms,
             clock_skew=context.operation.is_skewed(from_offset, duration_ms),
+            has_end=has_end,
         )
-        context.emit(row, depends_on, has_end=has_end)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.lasting import Lasting
-from kip848_records.replay.rows import new_row
+from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import SHARE_PARTITION_STATE
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from kip848_records.replay.share.values import ShareStateValue
 
-_new_row: Final = new_row(SHARE_PARTITION_STATE)
+_write: Final = row_writer(SHARE_PARTITION_STATE)
 
 INITIALIZING: Final = "initializing"
 INITIALIZED: Final = "initialized"
@@ -49,8 +49,9 @@ class SharePartitionStates(Lasting[tuple[str, str], _Interval]):
         context, interval = self._context, begin
         topic_id, state = key
         duration_ms = ms_between(interval.at, at if has_end else context.captured_at)
-        row = _new_row(
+        _write(
             context,
+            interval.offset,
             topic_id=topic_id,
             topic=interval.topic,
             state=state,
@@ -60,8 +61,8 @@ class SharePartitionStates(Lasting[tuple[str, str], _Interval]):
             to_at=at,
             duration_ms=duration_ms,
             clock_skew=context.operation.is_skewed(interval.offset, duration_ms),
+            has_end=has_end,
         )
-        context.emit(row, interval.offset, has_end=has_end)
 
 
 def _topics(

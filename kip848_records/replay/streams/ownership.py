@@ -10,7 +10,7 @@ from kip848_records.replay.group.vocabulary import ACQUIRED, OPEN, REMOVED, UNKN
 from kip848_records.replay.modern.handover import is_skewed
 from kip848_records.replay.modern.ownership import Ownership
 from kip848_records.replay.numbers import ROLES, is_active, task_of
-from kip848_records.replay.rows import new_row
+from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import TASK_HANDOVER
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.modern.waits import Waits
     from kip848_records.replay.streams.values import TopologyValue
 
-_new_row: Final = new_row(TASK_HANDOVER, "connector", "reason", "unowned_max_ms", "expected_at")
+_write: Final = row_writer(TASK_HANDOVER, "connector", "reason", "unowned_max_ms", "expected_at")
 
 
 class TaskOwnership(Ownership):
@@ -114,8 +114,9 @@ class TaskOwnership(Ownership):
         status = REMOVED if member is None else ACQUIRED
         if not has_end:
             status = UNKNOWN if self.is_lost else OPEN
-        row = _new_row(
+        _write(
             context,
+            begin,
             group_type=STREAMS,
             subtopology_id=subtopology_id,
             task=task,
@@ -126,5 +127,6 @@ class TaskOwnership(Ownership):
             ended_at=context.operation.at if has_end else None,
             clock_skew=is_skewed(columns, context.operation, begin),
             **columns,
+            has_end=has_end,
+            extra=(self._assigned,),
         )
-        context.emit(row, begin, has_end=has_end, extra=(self._assigned,))

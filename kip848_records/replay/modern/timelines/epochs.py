@@ -9,7 +9,7 @@ from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.spill import SpillingQueue
 from kip848_records.replay.group.vocabulary import CONVERGED, OPEN, SUPERSEDED, UNKNOWN, UNSEEN
 from kip848_records.replay.modern.targets import Assignment
-from kip848_records.replay.rows import new_row
+from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import EPOCH_TIMELINE
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from kip848_records.replay.group.context import Context
 
-_new_row: Final = new_row(EPOCH_TIMELINE)
+_write: Final = row_writer(EPOCH_TIMELINE)
 
 _NO_ASSIGNMENT: Final = Assignment(NEVER, None, NEVER, NEVER, None, None, None, NEVER)
 
@@ -129,8 +129,9 @@ class Epochs:
             reconcile_lag_ms = ms_between(assigned.at, converged_at)
             rebalance_lag_ms = ms_between(at, converged_at)
         lags = (assign_lag_ms, reconcile_lag_ms, rebalance_lag_ms)
-        row = _new_row(
+        _write(
             context,
+            offset,
             group_epoch=epoch,
             group_type=self._group_type,
             bumped_at=at,
@@ -150,6 +151,6 @@ class Epochs:
             reconcile_lag_ms=reconcile_lag_ms,
             rebalance_lag_ms=rebalance_lag_ms,
             clock_skew=operation.is_skewed(offset, min((lag for lag in lags if lag is not None), default=None)),
+            has_end=has_end,
+            extra=(assigned.compared_with, assigned.offset, cause_before),
         )
-        extra = (assigned.compared_with, assigned.offset, cause_before)
-        context.emit(row, offset, has_end=has_end, extra=extra)

@@ -11,7 +11,7 @@ from kip848_records.replay.group.states import ASSIGNING, NOT_READY, RECONCILING
 from kip848_records.replay.group.vocabulary import DELETED, DOWNGRADED, EMPTIED, OPEN, UNKNOWN, UNSEEN
 from kip848_records.replay.modern.member import UNRELEASED
 from kip848_records.replay.modern.timelines.open_rebalance import OpenRebalance
-from kip848_records.replay.rows import new_row
+from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import REBALANCE
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.modern.timelines.epochs import Bump
     from kip848_records.replay.modern.waits import Waits
 
-_new_row: Final = new_row(REBALANCE, "rounds", "delay_ms", "expected_at", "revoked", "partitions_stopped")
+_write: Final = row_writer(REBALANCE, "rounds", "delay_ms", "expected_at", "revoked", "partitions_stopped")
 
 _CAN_BE_LATE: Final = (RECONCILING, NOT_READY, UNKNOWN)
 _BEFORE_END: Final = (EMPTIED, DELETED, DOWNGRADED)
@@ -184,8 +184,10 @@ class Rebalances:
             not_ready_ms = rebalance.not_ready.ms
             ended_at, ended_offset = (ended_at, operation.last) if has_end else (None, None)
         blockers, blockers_count = rebalance.worst()
-        row = _new_row(
+        before_causes = tuple(rebalance.causes_before), tuple(rebalance.triggers_before)
+        _write(
             context,
+            rebalance.rests_on if rebalance.is_known else NEVER,
             group_type=self._group_type,
             began_offset=rebalance.began_offset,
             began_at=rebalance.began_at,
@@ -214,7 +216,6 @@ class Rebalances:
             leader_changed=operation.is_led_by_another(rebalance.leader_epoch),
             duration_is_minimum=False,
             is_measured=False,
+            has_end=has_end,
+            extra=(rebalance.compared_from, rebalance.compared_to, *before_causes),
         )
-        before_causes = tuple(rebalance.causes_before), tuple(rebalance.triggers_before)
-        extra = (rebalance.compared_from, rebalance.compared_to, *before_causes)
-        context.emit(row, rebalance.rests_on if rebalance.is_known else NEVER, has_end=has_end, extra=extra)

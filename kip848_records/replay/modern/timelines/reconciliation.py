@@ -9,7 +9,7 @@ from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.spill import SpillingQueue
 from kip848_records.replay.group.vocabulary import OPEN, RECONCILED, UNKNOWN, UNSEEN
 from kip848_records.replay.modern.member import STABLE, STATELESS, UNRELEASED, UNREVOKED
-from kip848_records.replay.rows import AwaitedPartition, new_row, new_struct
+from kip848_records.replay.rows import AwaitedPartition, new_struct, row_writer
 from kip848_records.specs.tables import AWAITED_PARTITION, REBALANCE_LAG
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kip848_records.replay.modern.waits import Waits
     from kip848_records.replay.numbers import Units
 
-_new_row: Final = new_row(REBALANCE_LAG)
+_write: Final = row_writer(REBALANCE_LAG)
 _new_awaited: Final = new_struct(AWAITED_PARTITION)
 
 
@@ -185,8 +185,9 @@ class Reconciliations:
             seen = member.seen_blockers
             blocked_by = () if not seen or status in {UNSEEN, UNKNOWN} else _blockers(seen, ordinal)
         value = member.known
-        emitted = _new_row(
+        _write(
             context,
+            begin,
             group_type=self._group_type,
             group_epoch=epoch,
             member_id=member.member_id,
@@ -206,8 +207,8 @@ class Reconciliations:
             client_host=None if value is None else value.client_host,
             rebalance_timeout_ms=None if value is None else value.rebalance_timeout_ms,
             clock_skew=operation.went_back > skew_from or (lag_ms is not None and lag_ms < 0),
+            has_end=status not in {OPEN, UNKNOWN},
         )
-        context.emit(emitted, begin, has_end=status not in {OPEN, UNKNOWN})
 
 
 class _Row(NamedTuple):
