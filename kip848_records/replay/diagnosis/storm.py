@@ -14,7 +14,7 @@ from kip848_records.replay.diagnosis.episodes import (
     Subject,
     of_span,
 )
-from kip848_records.replay.diagnosis.intervals import together
+from kip848_records.replay.diagnosis.intervals import at_once, bridged, together
 from kip848_records.replay.diagnosis.job import jobs
 from kip848_records.replay.diagnosis.joined_again import again_step, unchanged_text
 from kip848_records.replay.diagnosis.limits import HOUR, MINUTE, SECOND, AllSettings, PatternSettings, counted, seconds
@@ -219,26 +219,13 @@ def _cause(items: Sequence[Stay | None], history: GroupHistory) -> str:
 
 def _of_loops(history: GroupHistory) -> list[tuple[int, int]]:
     """Return the times in which three subjects have loops, pauses bridged; one that lasts ends after the capture."""
-    limits = history.limits
-    steps = []
-    for loop in history.found:
-        steps.append((loop.recognized_at, 1, loop.subject.names))
-        steps.append((history.captured_at + 1 if loop.ended_at is None else loop.ended_at, -1, loop.subject.names))
-    open_ones = Counter[Any]()
-    pieces: list[list[int]] = []
-    for at, step, names in sorted(steps, key=lambda each: each[:2]):
-        before = len(open_ones)
-        open_ones[names] += step
-        if not open_ones[names]:
-            del open_ones[names]
-        if before < limits[Settings.subjects] <= len(open_ones):
-            if pieces and at - pieces[-1][1] <= limits[AllSettings.calm_seconds]:
-                pieces[-1][1] = history.captured_at + 1
-            else:
-                pieces.append([at, history.captured_at + 1])
-        elif len(open_ones) < limits[Settings.subjects] <= before:
-            pieces[-1][1] = at
-    return [(begin, end) for begin, end in pieces]
+    limits, end = history.limits, history.captured_at + 1
+    loops = (
+        (loop.recognized_at, end if loop.ended_at is None else loop.ended_at, loop.subject.names, None)
+        for loop in history.found
+    )
+    there = bridged(at_once(loops, limits[Settings.subjects]), limits[AllSettings.calm_seconds] + 1)
+    return [(each.begin, each.end or end) for each in there]
 
 
 def _by_loops(

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.replay.diagnosis.episodes import Episode, Subject
-from kip848_records.replay.diagnosis.intervals import Interval, bridged, long_ones
+from kip848_records.replay.diagnosis.intervals import at_once, bridged, long_ones
 from kip848_records.replay.diagnosis.limits import MINUTE, PatternSettings, seconds
 from kip848_records.replay.diagnosis.pattern import Pattern
 from kip848_records.replay.diagnosis.phrases import tense
@@ -67,9 +67,8 @@ def two_applications(history: GroupHistory) -> Iterator[Episode]:
     stays.sort(key=lambda stay: stay.joined_at or 0)  # clocks may go back
     begun = 0
     within: list[Stay] = []
-    for each in long_ones(
-        bridged(_together(stays, part_of), SPARES_BRIDGE), limits[Settings.together_seconds], history.captured_at
-    ):
+    there = at_once(((stay.joined_at or 0, stay.left_at, part_of[stay], stay.joined_offset) for stay in stays), 2)
+    for each in long_ones(bridged(there, SPARES_BRIDGE), limits[Settings.together_seconds], history.captured_at):
         while begun < len(stays) and (each.end is None or (stays[begun].joined_at or 0) < each.end):
             within.append(stays[begun])
             begun += 1
@@ -103,27 +102,6 @@ def _keys(stay: Stay, resolved: dict[str, set[str]]) -> list[Any]:
     if stay.host is not None:
         keys.append(("host", stay.host))
     return keys
-
-
-def _together(stays: Iterable[Stay], part_of: dict[Stay, Any]) -> Iterator[Interval]:
-    steps = []
-    for stay in stays:
-        steps.append((stay.joined_at or 0, 1, part_of[stay], stay.joined_offset))
-        if stay.left_at is not None:
-            steps.append((stay.left_at, -1, part_of[stay], None))
-    there = Counter[Any]()
-    began: tuple[int, int | None] | None = None
-    for at, by, part, offset in sorted(steps, key=lambda step: step[:2]):
-        there[part] += by
-        if not there[part]:
-            del there[part]
-        if len(there) > 1 and began is None:
-            began = at, offset
-        elif len(there) <= 1 and began is not None:
-            yield Interval(began[0], at, began[1])
-            began = None
-    if began is not None:
-        yield Interval(began[0], None, began[1])
 
 
 def _words(episode: Episode) -> Words:
