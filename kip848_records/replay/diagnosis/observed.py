@@ -85,7 +85,6 @@ class Generation(NamedTuple):
     unapplied: Any = ()
     leader: str | None = None
     error: int | None = None
-    next_rebalance_at: int | None = None
     warm_ups: Any = None
 
 

@@ -18,7 +18,7 @@ from kip848_records.replay.diagnosis.phrases import interval, last_time, tense, 
 from kip848_records.replay.diagnosis.poll_timeout import MAX_POLL, POLL_TIMEOUT
 from kip848_records.replay.diagnosis.rolling_restart import rollouts
 from kip848_records.replay.diagnosis.severity import BY_COST, WHILE_PRESENT
-from kip848_records.replay.diagnosis.stays import REPLACED
+from kip848_records.replay.group.vocabulary import REPLACED
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence

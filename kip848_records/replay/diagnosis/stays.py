@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _CONVERTED: Final = frozenset({"upgraded", "downgraded"})
 _NO_END: Final = frozenset({None, "group_deleted", "upgraded", "downgraded"})
-REPLACED: Final = "replaced"
 
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _POD: Final = re.compile(r"-[a-z0-9]{6,10}-[b-df-hj-np-tv-z0-9]{5}$")
@@ -196,11 +195,6 @@ class Members:
         for at in self.times:
             count += steps[at]
             self.counts.append(count)
-
-    def at(self, time: int) -> int:
-        """Return the number of members at a time, after what happens then."""
-        place = bisect_right(self.times, time) - 1
-        return 0 if place < 0 else self.counts[place]
 
     def before(self, time: int) -> int:
         """Return the number of members just before a time."""

@@ -75,7 +75,7 @@ class StateTimeline:
         named = context.incarnation, group_type, state
         if named == self._run:
             return
-        self._close(is_end_seen=is_end_seen)
+        self._emit(operation.at, operation.last, operation.at, has_end=is_end_seen)
         if state == DEAD:
             self._run = self._phase = None
             return
@@ -95,13 +95,7 @@ class StateTimeline:
 
     def finish(self) -> None:
         """Write the interval that is open at the end of the log."""
-        if self._run is not None:
-            self._emit(None, None, self._context.captured_at, has_end=False)
-
-    def _close(self, *, is_end_seen: bool) -> None:
-        if self._run is not None:
-            operation = self._context.operation
-            self._emit(operation.at, operation.last, operation.at, has_end=is_end_seen)
+        self._emit(None, None, self._context.captured_at, has_end=False)
 
     def _emit(self, to_at: int | None, to_offset: int | None, until: int | None, *, has_end: bool) -> None:
         context = self._context

@@ -131,12 +131,13 @@ class Rebalances:
 
         Not `is_known`: records of the group were lost, so the log does not show whether it ended, or who blocks it now.
         """
-        if self.open is not None and is_known:
+        if self.open is None:
+            return
+        outcome, ended_at = UNKNOWN, self.open.known_until
+        if is_known:
+            outcome, ended_at = OPEN, self._context.captured_at
             self.open.observe(waits.pairs(), self.assignment_epoch)
         until = self._context.operation.elapsed if elapsed is None else elapsed
-        outcome, ended_at = OPEN, self._context.captured_at
-        if self.open is not None and not is_known:
-            outcome, ended_at = UNKNOWN, self.open.known_until
         self._end(outcome, members, until, ended_at, has_end=False)
 
     def _begin(self, at: int | None, offset: int, *, is_known: bool) -> OpenRebalance:
