@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.kinds import CONNECT, CONSUMER, KINDS
 from kip848_records.replay.diagnosis.episodes import Episode, Event, Subject, of_span
+from kip848_records.replay.diagnosis.joined_again import STRATEGY
 from kip848_records.replay.diagnosis.limits import DAY, HOUR, PatternSettings, counted, seconds
 from kip848_records.replay.diagnosis.pattern import Pattern
 from kip848_records.replay.diagnosis.phrases import some, tense, times, whom
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
     from kip848_records.replay.diagnosis.group_history import GroupHistory
     from kip848_records.replay.diagnosis.pattern import Words
-
-_STRATEGY: Final = "partition.assignment.strategy"
 
 
 class TopicSettings(PatternSettings, pattern="flapping_topics"):
@@ -192,7 +191,7 @@ def _assignor_flip_words(episode: Episode) -> Words:
     if asked:
         sentence += f" Last asked for: {'; '.join(asked)}."
     setting = {"server": "group.remote.assignor", "conversion": "group.protocol"}
-    same = setting.get(episode.probable_cause or "", "connect.protocol" if is_connect else _STRATEGY)
+    same = setting.get(episode.probable_cause or "", "connect.protocol" if is_connect else STRATEGY)
     return sentence, f"Give all {members} the same {same}; finish the deployment that changes it, or take it back."
 
 

@@ -13,9 +13,9 @@ from kip848_records.kinds import CONNECT, KINDS
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-_STRATEGY: Final = "partition.assignment.strategy"
+STRATEGY: Final = "partition.assignment.strategy"
 _BY_CAUSE: Final[Mapping[str, str]] = {
-    "assignor_changed": f"Give all members the same {_STRATEGY}.",
+    "assignor_changed": f"Give all members the same {STRATEGY}.",
     "protocol_changed": "Give all workers the same connect.protocol.",
     "subscription_changed": "Find out why the topics change to which its members subscribe: a pattern that matches "
     "topics that come and go, or code that subscribes again.",

@@ -15,6 +15,7 @@ from kip848_records.replay.diagnosis.intervals import together
 from kip848_records.replay.diagnosis.limits import MINUTE, PatternSettings, seconds
 from kip848_records.replay.diagnosis.pattern import Pattern
 from kip848_records.replay.diagnosis.phrases import lasted, number, some, tense
+from kip848_records.replay.group.vocabulary import INITIALIZED, INITIALIZING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from kip848_records.replay.diagnosis.observed import ShareState
     from kip848_records.replay.diagnosis.pattern import Words
 
-INITIALIZING: Final = "initializing"
-INITIALIZED: Final = "initialized"
 
 _ATTEMPTS_PAUSE: Final = 5 * MINUTE
 """An attempt that failed is followed by another with one of the next heartbeats."""

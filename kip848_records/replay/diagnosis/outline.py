@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.replay.diagnosis.intervals import bridged
 from kip848_records.replay.diagnosis.limits import HOUR, MINUTE
+from kip848_records.replay.group.vocabulary import EMPTIED
 from kip848_records.replay.rows import GroupOutline
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from kip848_records.replay.rows import Row
 
 _BY_TOPICS: Final = frozenset({"topic_metadata_changed", "subscription_changed", "unknown"})
-_EMPTIED: Final = "emptied"
 _MOST: Final = 1_000
 """Hosts, topics and runs of a group: more make no difference between it and others."""
 
@@ -63,7 +63,7 @@ def _counted(history: GroupHistory) -> list[Rebalance]:
         place = bisect_right(begins, row.began_at) - 1
         if place >= 0 and row.began_at - begins[place] >= _ACROSS_RUN and len(recent) < _ACROSS_OTHERS:
             end = runs[place].end
-            is_over = row.outcome == _EMPTIED and end is not None and end <= (row.ended_at or row.began_at)
+            is_over = row.outcome == EMPTIED and end is not None and end <= (row.ended_at or row.began_at)
             if not is_over:
                 found.append(row)
         recent.append(row.began_at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kip848_records.replay.group import spill
+from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.spill import QueueFile, SpillingQueue
 from kip848_records.replay.refusals import RELEASES
 
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from kip848_records.replay.inputs import ReplayInputs
     from kip848_records.replay.numbers import PartitionNumbers
     from kip848_records.replay.rows import Row
-
-_NEVER = -1
 
 
 class Operation:
@@ -26,7 +25,7 @@ class Operation:
     """
 
     def __init__(self) -> None:
-        self.first = self.last = self.went_back = _NEVER
+        self.first = self.last = self.went_back = NEVER
         self.at: int | None = None
         self.leader_epoch: int | None = None
         self.elapsed = 0
@@ -108,7 +107,7 @@ class Context:
         self.partition = partition
         self.group_id = group_id
         self.incarnation = 0
-        self.incarnation_offset = _NEVER
+        self.incarnation_offset = NEVER
         self.is_evaluated = False
         self.reads_commits = inputs.offset_commits
         self.operation = Operation()

@@ -46,6 +46,10 @@ GROUP_DELETED: Final = "group_deleted"
 EXPIRED: Final = "expired"
 LEFT: Final = "left"
 
+# States of a share group's partitions.
+INITIALIZING: Final = "initializing"
+INITIALIZED: Final = "initialized"
+
 # Changes of a partition or a task.
 ACQUIRED: Final = "acquired"
 REMOVED: Final = "removed"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.lasting import Lasting
+from kip848_records.replay.group.vocabulary import INITIALIZED, INITIALIZING
 from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import SHARE_PARTITION_STATE
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 _write: Final = row_writer(SHARE_PARTITION_STATE)
 
-INITIALIZING: Final = "initializing"
-INITIALIZED: Final = "initialized"
 DELETING: Final = "deleting"
 
 
