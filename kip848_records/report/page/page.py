@@ -236,7 +236,7 @@ def _data(contents: Contents) -> dict[str, Any]:
     nth_alike = {id(group): nth for nth, cluster in enumerate(clusters, 1) for group in cluster.groups}
     patterns = {group["blocker"]["pattern"] for group in contents.groups if group["blocker"]}
     patterns |= {row["pattern"] for each in contents.histories.values() for row in each.get("diagnosis", ())}
-    kinds = {group["kind"] for group in contents.groups}
+    present = {group["kind"] for group in contents.groups}
     groups, room = [], WORDS_CHARACTERS
     for group in contents.groups:
         room -= len(group["words"])
@@ -261,7 +261,9 @@ def _data(contents: Contents) -> dict[str, Any]:
         "health": HEALTH,
         "sections": [section.name for section in (FINDINGS, *SECTIONS)],
         "groupTables": {
-            kind: [section.for_page(kind) for section in (FINDINGS, *SECTIONS) if section.columns] for kind in kinds
+            kind: [section.for_page(kind) for section in (FINDINGS, *SECTIONS) if section.columns]
+            for kind in KINDS
+            if kind in present
         },
         "clockWentBack": CLOCK_WENT_BACK,
         "kinds": {name: kind.for_page() | {"states": member_states(name)} for name, kind in KINDS.items()},

@@ -5,11 +5,13 @@ from datetime import timedelta
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from kip848_records.kinds import KINDS
 from kip848_records.queries.duck import DuckTables
 from kip848_records.report.page.contents import contents
 from kip848_records.report.page.page import page as page_of
 from tests.made_tables import write
 from tests.report.page.made_contents import CAPTURED, limit_sections, write_groups
+from tests.report.page.test_page import scripts, unpacked
 
 BARS = "#timeline .bar"
 GROUPS = ("connect-cluster", "coop", "static", "st", "share1", "mig")
@@ -229,6 +231,14 @@ def test_what_is_cut_is_counted(kinds, monkeypatch):
     assert [row["generation_text"] for row in found["generations"]] == ["11", "10", "9", "8", "7"]
     assert found["omitted"] == ["1 of 3 assignments", "5 of 12 generations"]
     assert sum(row["has"] == "" for row in found["members"]) == len(found["members"]) - 1
+
+
+@pytest.mark.slow
+def test_the_same_tables_give_the_same_page_in_another_process(html):
+    """Whose texts have other hashes, and so sets another order."""
+    tables = unpacked(scripts(html, "data"))["groupTables"]
+    assert len(tables) > 3
+    assert list(tables) == [kind for kind in KINDS if kind in tables]
 
 
 @pytest.mark.slow
