@@ -43,8 +43,9 @@ def _blocker(rows: Mapping[str, list[Any]], captured_at: datetime | int | None) 
         return None
     rows["connect_assignment"].sort(key=lambda row: (row.incarnation, row.generation))  # as the replay emits them
     observed = ObservedRows()
-    for row in [*rows["group_state"], *(row for table in _READ for row in rows[table])]:
+    for row in (row for table in _READ for row in rows[table]):
         observed.add(row)
+    observed.state = next(iter(rows["group_state"]), None)
     ongoing = {}
     for row in (row for row in rows["rebalance"] if row.outcome == "open"):
         blockers = [Blocker(**dict.fromkeys(Blocker._fields) | each) for each in row.blockers or ()]
