@@ -31,7 +31,8 @@ audit-spark: $(SPARK) ## The same on Spark, by spark-submit, which takes Java: i
 	@$(BIN)/kip848 report out --config conf/audit-demo.toml --out out/report.html
 
 # The cases of a file run on one worker, with what its fixtures made. Each worker has its own Spark and its own broker.
-PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+# One worker more than cores: many cases wait for a broker, a browser or a process.
+PYTEST := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: test
 test: lint ## Lint, then run the tests without most of Spark, on two cores: 5 to 15 minutes, by the machine
