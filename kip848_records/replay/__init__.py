@@ -8,6 +8,6 @@
 - `modern/`: what consumer, share and streams groups share.
 - `generations/`: what classic groups share, whatever protocol their members speak.
 - `consumer/`, `share/`, `streams/`, `classic/`, `connect/`: a kind each, which imports no other. `dispatch` imports
-  a kind with its first record.
+  a kind with its first record, and `classic/` with any group.
 - `commits/`: what offset commits say of the partitions that rebalances stopped.
 """

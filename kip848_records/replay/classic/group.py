@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 
 class ClassicGroup:
-    """The classic group of a group id. `value`: its last type 2, None without one; `offset`: of that record.
+    """The classic group of a group id, also of one that has none. `value`: its last type 2, None without one.
 
-    `is_lost`: its last type 2 could not be read. A stay of a member is a sequence of generations that all contain it.
+    `offset`: of that record. `is_lost`: its last type 2 could not be read. A stay of a member is a sequence of
+    generations that all contain it.
     """
 
     def __init__(self, context: Context, new_rules: Callable[[str, Context], ProtocolRules]) -> None:

@@ -6,11 +6,10 @@ over. An Empty group of another type is replaced. The terms are those of Kafka's
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records.kinds import CLASSIC, KINDS
 from kip848_records.replay.dispatch import classic_group
-from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import DELETED, REPLACED, UPGRADED
 from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import GROUP_MIGRATION
@@ -18,7 +17,6 @@ from kip848_records.specs.tables import GROUP_MIGRATION
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kip848_records.replay.classic.group import ClassicGroup
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.group.known_history import GroupCoverage
     from kip848_records.replay.modern.group import ModernGroup
@@ -40,21 +38,6 @@ class DeletedGroup(NamedTuple):
     member_ids: frozenset[str]
 
 
-class _NoClassicGroup:
-    """In place of the classic group of a group id, until there is a record of it."""
-
-    value = generation_before = members = None
-    offset = NEVER
-    is_lost = is_written = is_simple = is_behind_loss = False
-
-    def lose_any(self) -> None:
-        """Note that records were lost which may have been of this group."""
-        self.is_behind_loss = True
-
-    def finish(self) -> None:
-        """Write nothing."""
-
-
 class _Upgrade(NamedTuple):
     """An upgrade whose group has had members of the classic protocol since: columns, and its operation's offsets."""
 
@@ -66,16 +49,16 @@ class _Upgrade(NamedTuple):
 class Migrations:
     """The classic group of a group id, and its changes to and from groups of other types.
 
-    `classic`: another object stands in for it until there is a record of it. `ends_classic`: the operation's last
-    record is the tombstone of the classic group. `deletes_classic`: the operation has one, and no group of another type
-    took its place up to then. `members_before`: of the classic group, before the operation; None without one.
+    `ends_classic`: the operation's last record is the tombstone of the classic group. `deletes_classic`: the operation
+    has one, and no group of another type took its place up to then. `members_before`: of the classic group, before the
+    operation; None without one.
     """
 
     def __init__(self, context: Context, coverage: GroupCoverage) -> None:
         self._context = context
         self._coverage = coverage
         self._upgrade: _Upgrade | None = None
-        self.classic = cast("ClassicGroup", _NoClassicGroup())
+        self.classic = classic_group(context)
         self.ends_classic = self.deletes_classic = False
         self.members_before: int | None = None
 
@@ -109,7 +92,7 @@ class Migrations:
     def replay_classic(self, record: Record, modern: ModernGroup | None, deleted: Sequence[DeletedGroup]) -> None:
         """Replay a type 2. `deleted`: the groups that the operation deleted before it."""
         self.ends_classic = self.deletes_classic = record.value is None
-        self._begin_classic().replay(record)
+        self.classic.replay(record)
         if deleted and deleted[-1].is_evaluated:
             self.classic.take_over(deleted[-1].modern.touched)
         if record.value is None and modern is not None:
@@ -118,7 +101,7 @@ class Migrations:
     def lose(self, kind: str) -> None:
         """Note a lost record of a kind of group; it may hide a type 2."""
         if kind == CLASSIC:
-            self._begin_classic().lose()
+            self.classic.lose()
         else:
             self.classic.lose_any()
 
@@ -142,15 +125,6 @@ class Migrations:
         """Write what the classic group has open, and an upgrade whose group has members of both protocols."""
         self.classic.finish()
         self._emit_upgrade(None)
-
-    def _begin_classic(self) -> ClassicGroup:
-        """Return the classic group of the group id, which begins with its first record."""
-        before: object = self.classic
-        if isinstance(before, _NoClassicGroup):
-            self.classic = classic_group(self._context)
-            if before.is_behind_loss:
-                self.classic.lose_any()
-        return self.classic
 
     def _end_of_classic(self, modern: ModernGroup | None) -> str:
         """Return how the operation ended a classic group."""
