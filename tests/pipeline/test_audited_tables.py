@@ -5,13 +5,14 @@ The replay is its own oracle: what the audit adds to it is compared. `tests/repl
 
 import json
 from datetime import datetime
+from itertools import starmap
 
 import pytest
 
 from kip848_records.replay.group_replay import GroupReplay
 from kip848_records.replay.inputs import PartitionCoverage, ReplayInputs
 from kip848_records.replay.numbers import PartitionNumbers
-from kip848_records.replay.rows import ROW_CLASSES
+from kip848_records.replay.rows import ROW_CLASSES, AwaitedPartition
 from kip848_records.specs.tables import REPLAYED
 from tests.audits import dumped
 from tests.replay.logs import record_of as kinds_record_of
@@ -63,6 +64,8 @@ def replay(audits, capture):
         for row in group.finish():
             if (name := tables[type(row)]) in rows:
                 rows[name].append(row._asdict())
+    for row in rows["rebalance_lag"]:
+        row["awaited"] = row["awaited"] and [*starmap(AwaitedPartition, row["awaited"])]
     return rows
 
 
