@@ -51,6 +51,12 @@ def free_memory() -> int:
     return min([_free_on_machine(), *_free_in_cgroups()])
 
 
+def whole_memory() -> int:
+    """Return how many bytes this machine has, or this process's cgroups allow."""
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min([there, *(limit for _, limit in _limited_cgroups())])
+
+
 def usable_cores() -> int:
     """Return how many cores this process may use at a time, at least one."""
     affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -66,12 +72,18 @@ def _free_on_machine() -> int:
 
 
 def _free_in_cgroups() -> Iterator[int]:
-    for folder in _folders("memory"):
-        limit = _number(folder / "memory.max") or _number(folder / "memory.limit_in_bytes")
+    for folder, limit in _limited_cgroups():
         used = _number(folder / "memory.current") or _number(folder / "memory.usage_in_bytes")
-        if limit is not None and used is not None and limit < _NO_LIMIT:
+        if used is not None:
             # Pages of files that were not used lately are dropped when memory is needed.
             yield max(0, limit - used + _inactive_files(folder / "memory.stat"))
+
+
+def _limited_cgroups() -> Iterator[tuple[Path, int]]:
+    for folder in _folders("memory"):
+        limit = _number(folder / "memory.max") or _number(folder / "memory.limit_in_bytes")
+        if limit is not None and limit < _NO_LIMIT:
+            yield folder, limit
 
 
 def _inactive_files(file: Path) -> int:

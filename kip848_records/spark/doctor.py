@@ -9,10 +9,10 @@ import os
 import re
 import sys
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kip848_records import __version__
+from kip848_records.machine.budget import whole_memory
 from kip848_records.machine.disks import existing, free_bytes
 from kip848_records.machine.paths import path_on_this_machine, with_page_paths
 from kip848_records.spark.conf import SUBMIT_ARGS, check_versions, default_settings, missing_jars, submitted_settings
@@ -22,6 +22,7 @@ from kip848_records.spark.setup_errors import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
 OK: Final = "ok"
 NOTE: Final = "note"
@@ -31,7 +32,6 @@ LACKING: Final = "lacking"
 _FREE_BYTES: Final = 1 << 30
 _READERS: Final = ("deltalake", "duckdb", "pyarrow")
 _SHIFTS: Final = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
-_CGROUP_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 class Found(NamedTuple):
@@ -119,7 +119,7 @@ def _jars(settings: Mapping[str, str]) -> Found:
 
 def _memory(settings: Mapping[str, str]) -> Found:
     """Compare the memory of this machine, or of its container, with what Spark may take."""
-    there, wanted = _memory_bytes(), _size(settings.get("spark.driver.memory", ""))
+    there, wanted = whole_memory(), _size(settings.get("spark.driver.memory", ""))
     text = f"{there / (1 << 30):.1f} GiB" + (f", spark.driver.memory is {wanted / (1 << 30):g} GiB" if wanted else "")
     if wanted is None or there > wanted:
         return Found(OK, "memory", text)
@@ -131,15 +131,6 @@ def _size(text: str) -> int | None:
     """Return the bytes of a size such as `4g`, as Java's option `-Xmx` takes it; None if it is not one."""
     found = re.fullmatch(r"(\d+)([kmgt]?)b?", text, re.IGNORECASE)
     return None if found is None else int(found[1]) << _SHIFTS[found[2].lower()]
-
-
-def _memory_bytes() -> int:
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for name in _CGROUP_LIMITS:
-        limit = Path(name)
-        if limit.is_file() and (text := limit.read_text(encoding="ascii").strip()).isdigit():
-            there = min(there, int(text))
-    return there
 
 
 def _scratch(settings: Mapping[str, str]) -> Iterator[Found]:

@@ -15,6 +15,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 import pytest
 
 from kip848_records.cli import main
+from kip848_records.machine import budget
 from kip848_records.spark import doctor
 from kip848_records.spark.conf import default_settings, missing_jars
 from kip848_records.spark.java import check_java, home_of_java
@@ -212,12 +213,18 @@ def test_the_hint_about_memory_helps(said, monkeypatch, tmp_path, arguments):
     assert text.endswith("spark.driver.memory is 0.5 GiB")
 
 
-def test_a_container_s_limit_counts(monkeypatch, tmp_path):
-    limit = tmp_path / "memory.max"
-    for text, is_limited in (("1048576\n", True), ("max\n", False)):
-        limit.write_text(text)
-        monkeypatch.setattr(doctor, "_CGROUP_LIMITS", (str(limit),))
-        assert (doctor._memory_bytes() == 1 << 20) == is_limited
+@pytest.mark.parametrize("folder", ["", "slice", "slice/service"])
+def test_the_limit_of_any_cgroup_counts(said, monkeypatch, tmp_path, folder):
+    """Of the process's own, and of those that contain it."""
+    (tmp_path / "slice" / "service").mkdir(parents=True)
+    (tmp_path / "own").write_text("0::/slice/service\n")
+    monkeypatch.setattr(budget, "_CGROUPS", tmp_path)
+    monkeypatch.setattr(budget, "_OWN_CGROUPS", tmp_path / "own")
+    limit = tmp_path / folder / "memory.max"
+    limit.write_text("max\n")
+    assert not said()[1]["memory"][1].startswith("0.5 GiB")
+    limit.write_text(f"{1 << 29}\n")
+    assert said()[1]["memory"][1].startswith("0.5 GiB")
 
 
 def test_a_disk_that_is_full(said, monkeypatch, tmp_path):
