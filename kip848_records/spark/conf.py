@@ -102,14 +102,16 @@ def check_versions() -> tuple[str, str]:
     """Return the installed versions of PySpark and Delta's package.
 
     Raises SetupError if one is not installed, if they do not match Delta's jar, whose coordinate has both versions
-    (``io.delta:delta-spark_<Spark>_<Scala>:<Delta>``), or if SPARK_HOME is another Spark.
+    (``io.delta:delta-spark_<Spark>_<Scala>:<Delta>``), or if SPARK_HOME is another Spark than that of the jar.
     """
     try:
         spark, delta = version("pyspark"), version("delta-spark")
     except PackageNotFoundError:
         raise SetupError.no_spark("delta") from None
     jar = re.search(r"io\.delta:delta-spark_(\d+\.\d+)_[\d.]+:([\w.]+)", default_settings().get(_PACKAGES, ""))
-    if jar is not None and not (spark.startswith(f"{jar[1]}.") and delta == jar[2]):
+    if jar is None:  # the user's own configuration folder, with jars of its own
+        return spark, delta
+    if not (spark.startswith(f"{jar[1]}.") and delta == jar[2]):
         raise SetupError(
             f"pyspark {spark} with delta-spark {delta} does not match {jar[0]}",
             f"pip install 'pyspark=={jar[1]}.*' 'delta-spark=={jar[2]}'",

@@ -77,7 +77,7 @@ def _for_spark() -> Iterator[Found]:
 
 
 def _checked(subject: str, check: Callable[[], str]) -> Found:
-    """Find what a check returns, which the start of Spark makes, too."""
+    """Return the result of a check that the start of Spark makes too."""
     try:
         return Found(OK, subject, check())
     except SetupError as error:

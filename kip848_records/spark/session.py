@@ -45,7 +45,7 @@ def get_session(app_name: str = "kip848") -> SparkSession:
 
     `app_name`: the name of a new session.
 
-    What a new session logs does not reach the terminal. The time zone of the session becomes UTC, because the tables'
+    The log of a new session is not printed. The time zone of the session becomes UTC, because the tables'
     times are read as UTC.
 
     Raises SetupError if Java, the installed versions, the jars or the session's settings do not allow Delta tables to
@@ -61,7 +61,8 @@ def get_session(app_name: str = "kip848") -> SparkSession:
         spark = SparkSession.active()
     except PySparkRuntimeError:  # there is none yet
         with same_handler():
-            if not is_session_offered():
+            # No public name says whether a program has made a context without a session.
+            if not is_session_offered() and SparkContext._active_spark_context is None:  # noqa: SLF001
                 _start_spark(app_name)
             spark = SparkSession.builder.appName(app_name).getOrCreate()
     _check_settings(spark)
@@ -83,9 +84,9 @@ def _check_settings(spark: SparkSession) -> None:
 
 
 def _start_spark(app_name: str) -> None:
-    """Start a JVM and its context, which the session builder then finds. What the JVM prints is kept from the terminal.
+    """Start a JVM and its context, which the session builder then finds. The user sees nothing that the JVM prints.
 
-    It prints a report of all jars, and the stack trace of each failed task, of which an error of ours is one line.
+    It prints a report of all jars, and the stack trace of each failed task; an error of ours has one line of it.
     """
     check_java()
     check_scratch_disks()

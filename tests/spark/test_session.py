@@ -165,7 +165,9 @@ class TestVersions:
             spark_conf.check_versions()
 
     def test_a_configuration_folder_of_the_user_s_own(self, monkeypatch, tmp_path):
+        """It may name the jars of any Spark, and so of that of SPARK_HOME."""
         monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+        monkeypatch.setenv("SPARK_HOME", str(tmp_path))
         spark_conf.check_versions()
 
     def test_pins_and_jars_agree(self):
@@ -180,6 +182,18 @@ def test_a_start_leaves_the_terminal_and_the_temp_folder_clean(run, tmp_path):
     started = run(sys.executable, "-c", _START)
     assert (started.returncode, started.stdout, started.stderr) == (0, "4\n", "")
     assert not list(tmp_path.glob("kip848-spark-*.log"))
+
+
+@pytest.mark.slow
+def test_a_context_without_a_session_is_used(run):
+    program = f"""
+from pyspark import SparkContext
+context = SparkContext(appName="of a program")
+{_START.replace("conf.get('spark.sql.shuffle.partitions')", "sparkContext is context")}
+"""
+    settings = {"SPARK_CONF_DIR": str(_DEFAULTS.parent)}
+    started = run(sys.executable, "-c", program, **settings)
+    assert (started.returncode, started.stdout.splitlines()[-1:]) == (0, ["True"]), started.stderr
 
 
 @pytest.mark.slow
