@@ -220,12 +220,9 @@ def _cause(items: Sequence[Stay | None], history: GroupHistory) -> str:
 def _of_loops(history: GroupHistory) -> list[tuple[int, int]]:
     """Return the times in which three subjects have loops, pauses bridged; one that lasts ends after the capture."""
     limits, end = history.limits, history.captured_at + 1
-    loops = (
-        (loop.recognized_at, end if loop.ended_at is None else loop.ended_at, loop.subject.names, None)
-        for loop in history.found
-    )
+    loops = ((loop.recognized_at, loop.ended_at, loop.subject.names, None) for loop in history.found)
     there = bridged(at_once(loops, limits[Settings.subjects]), limits[AllSettings.calm_seconds] + 1)
-    return [(each.begin, each.end or end) for each in there]
+    return [(each.begin, end if each.end is None else each.end) for each in there]
 
 
 def _by_loops(

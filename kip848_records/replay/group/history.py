@@ -82,7 +82,7 @@ def finished_rows(context: Context, history: KnownHistory) -> Iterator[Any]:
                     continue
                 began_before = begin != NEVER and history.is_before_jump(begin)
                 row = _without_unseen(name, row, extra, began_before=began_before, ended_before=ended_before)
-            if extra or name == "membership":  # other rows that have nothing extra are finished
+            if extra or name == "membership":  # a stay has no `extra`; other rows without it stay as they are
                 row = _FINISH[name](row, extra, history, context)
             yield row
 

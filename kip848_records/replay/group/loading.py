@@ -305,8 +305,7 @@ class LoadedGroup:
             if member is None:
                 member = self._members[member_id] = LoadedMember(record.offset)
             else:
-                if not member.is_described:
-                    self._check_undescribed(member, record)
+                self._check_undescribed(member, record)
                 if member.is_overtaken:
                     self._take(member, member.held, record)
             member.is_described = True
@@ -316,8 +315,7 @@ class LoadedGroup:
                 self._refuse(record, refusals.MEMBER_WITH_ASSIGNMENT, member.offset)
             elif member_id in self._targets:
                 self._refuse(record, refusals.MEMBER_WITH_TARGET, self._targets[member_id])
-            if not member.is_described:
-                self._check_undescribed(member, record)
+            self._check_undescribed(member, record)
             self._release(member, member.held)
             del self._members[member_id]
 
@@ -329,8 +327,7 @@ class LoadedGroup:
             if value is None:
                 return
             member = self._members[member_id] = LoadedMember(record.offset)
-        if not member.is_described:
-            self._check_undescribed(member, record)
+        self._check_undescribed(member, record)
         before, held = member.held, frozenset[int]()
         if value is None:
             member.epoch = _DELETED_EPOCH
@@ -348,8 +345,7 @@ class LoadedGroup:
         self._take(member, held if member.is_overtaken else held - before, record)
 
     def _check_undescribed(self, member: LoadedMember, record: Record) -> None:
-        refusal = self._rules.held_undescribed
-        if refusal is not None and member.held:
+        if not member.is_described and member.held and (refusal := self._rules.held_undescribed) is not None:
             self._refuse(record, refusal, member.offset)
 
     def _release(self, member: LoadedMember, partitions: Iterable[int]) -> None:
