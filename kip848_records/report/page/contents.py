@@ -116,11 +116,7 @@ def contents(
     groups = [row for name in captured for row in _groups(tables, name)]
     groups.sort(key=_badness)
     step = _step(tables, captured)
-    slowest = [
-        row | {"cluster": name}
-        for name in captured
-        for row in tables.arrow(query("slowest_finished"), name, slowest=_SLOWEST).to_pylist()
-    ]
+    slowest = [row for name in captured for row in _asked(tables, name, query("slowest_finished"), slowest=_SLOWEST)]
     silent = [row for name in captured for row in _rows(tables, name, "not_consumed", members=_NOT_CONSUMED)]
     return Contents(
         location=tables.shown,
@@ -162,7 +158,11 @@ def _all_consumed(tables: Tables, runs: Sequence[Run], silent: Collection[str]) 
 
 def _rows(tables: Tables, cluster: str, name: str, **parameters: int) -> list[Fields]:
     """Return the answer to the query of a file in `sql`, with the cluster."""
-    text = completed(read(f"report/page/sql/{name}.sql"), **relations())
+    return _asked(tables, cluster, completed(read(f"report/page/sql/{name}.sql"), **relations()), **parameters)
+
+
+def _asked(tables: Tables, cluster: str, text: str, **parameters: int) -> list[Fields]:
+    """Return the answer to a query, with the cluster."""
     found: list[Fields] = tables.arrow(text, cluster, **parameters).to_pylist()
     return [row | {"cluster": cluster} for row in found]
 
