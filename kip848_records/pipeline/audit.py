@@ -46,7 +46,7 @@ def run_audit(spark: SparkSession | None, options: AuditOptions, progress: Progr
     which only the caller reads.
 
     Raises InputError if options do not fit together, if a source cannot be read, if another run is writing to the
-    same tables, or if there are tables already and only one group is to be replayed.
+    same tables, or if `group` is given and there are tables already.
     """
     return audit_into(new_engine(spark, options.out), options, progress, group)
 

@@ -1,1 +1,1 @@
-"""What people and other programs read of an audit: one module for each report, section and format."""
+"""The reports of an audit, for people and for programs: a module for each report, section and format."""

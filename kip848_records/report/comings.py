@@ -37,7 +37,7 @@ def with_changes(group: GroupHistory, incarnation: Incarnation, rebalances: Sequ
     known = [row["first_epoch"] for row in rebalances if row["first_epoch"] is not None]
     found = group.rows("comings_and_goings", incarnation, epoch=min(known), most=_READ + 1) if known else []
     rows = [row for row in found if row.latest <= _READ]
-    # Epochs grow with the offsets: no member that is left out came or went later than the first of them.
+    # Epochs grow with the offsets: from the epoch behind that of the first stay that is not read on, all are read.
     complete_from = max((_last_epoch(row) + 1 for row in found if row.latest > _READ), default=0)
     return [
         row

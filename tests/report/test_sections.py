@@ -1,4 +1,4 @@
-"""What the tables of `kip848 migration` and `kip848 topic` leave out, and where the rest is."""
+"""Tables of `kip848 migration` and `kip848 topic` that are cut name the format that has all rows."""
 
 import pytest
 

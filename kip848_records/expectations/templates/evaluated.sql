@@ -1,7 +1,6 @@
 {# The first rows of each verdict of an expectation, errors first, and the counts of all. `relations`: name and text of each
    relation, the last one is the expectation's own. `detail`: the columns that are returned, with `more`.
-   `has_severity`: whether its rows have one of their own.
-   `excluded`: conditions of what does not count. #}
+   `has_severity`: whether its rows have one of their own. `excluded`: conditions of what does not count. #}
 {% macro columns(table, names) -%}
 {% for name in names %}{{ table }}.{{ name }}{{ ", " if not loop.last }}{% endfor %}
 {%- endmacro %}

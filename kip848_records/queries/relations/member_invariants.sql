@@ -1,5 +1,5 @@
--- As `invariants`, for the rules about what a member of a consumer group says of itself: for groups with members; and for each
--- of its records that does not decode, which might break any of them.
+-- The verdicts of `invariants` about groups with members. A record of a consumer group's member that does not decode may break each
+-- rule about such records: it is unknown.
 SELECT rule, verdict, group_id, group_epoch, member_id, partition, invariants.offset, message
 FROM invariants
 WHERE EXISTS (

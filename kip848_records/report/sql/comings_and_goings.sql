@@ -1,6 +1,6 @@
 -- Who joined and who left from an epoch or generation on. returns: its member id had been in the group before. worker: the
 -- URL of a Connect worker; left_units: how many connectors and tasks it left behind. latest: 1 for the stay that was joined or
--- left last, and so on up to :most; the others are left out.
+-- left last, and so on; the answer ends with :most.
 SELECT stays.member_id, client_id, client_host, instance_id, joined_epoch, joined_how, left_epoch, left_how, returns,
     urls.worker, gone.units AS left_units, stays.latest
 FROM (
