@@ -16,7 +16,7 @@ from kip848_records.sources.topic.rows import read_range
 from tests.broker import settings
 from tests.broker.clients import commit, make_topic, produce
 from tests.broker.lookup import look_up
-from tests.broker.offsets_topic import group_in
+from tests.broker.offsets_topic import ends, group_in
 from tests.broker.running import OFFSETS
 
 QUICK = {"request.timeout.ms": "1000", "default.api.timeout.ms": "1500"}
@@ -165,9 +165,9 @@ def test_a_broker_that_accepts_and_says_nothing(protocol):
 # Reading: what Spark says, on its driver and in its tasks.
 
 
-def read(spark, topic):
+def read(spark, topic, offsets=(0, 1)):
     with Brokers.of(topic) as brokers, failures_of(brokers):
-        return read_range(spark, topic, {0: (0, 1)}, isolation=READ_COMMITTED).collect()
+        return read_range(spark, topic, {0: offsets}, isolation=READ_COMMITTED).collect()
 
 
 def read_failure(spark, topic):
@@ -206,16 +206,18 @@ def test_the_user_may_not_ask_about_groups(spark, broker):
 
 @pytest.fixture(scope="module")
 def committed(broker):
-    """A record in partition 0."""
+    """The offsets of one record in partition 0; those before it may be compacted by now."""
     make_topic(broker, "committed")
     commit(broker, group_in(0), {("committed", 0): 1})
+    _, end = ends(broker)[0]
+    return end - 1, end
 
 
-@pytest.mark.usefixtures("committed")
-def test_two_rules_for_the_topic_and_one_for_groups_are_enough(spark, broker):
+def test_two_rules_for_the_topic_and_one_for_groups_are_enough(spark, broker, committed):
     with broker.allowed(settings.READER, GROUPS):
         for address, protocol in ((broker.scram, "SASL_PLAINTEXT"), (broker.tls, "SASL_SSL")):
-            assert read(spark, topic_at(address, client(settings.READER, protocol, **trusting(broker))))
+            topic = topic_at(address, client(settings.READER, protocol, **trusting(broker)))
+            assert len(read(spark, topic, committed)) == 1
 
 
 def test_a_wrong_password_shows_when_spark_reads_too(spark, broker):
@@ -246,7 +248,6 @@ def test_the_connector_that_is_asked_for_is_the_one_of_our_settings(spark):
     assert failures._CONNECTOR in spark.conf.get("spark.jars.packages").split(",")
 
 
-@pytest.mark.usefixtures("committed")
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -311,10 +312,9 @@ def event_log(spark, tmp_path_factory):
     return text
 
 
-@pytest.mark.usefixtures("committed")
-def test_spark_shows_no_secret_of_what_it_reads(spark, broker, event_log, capfd):
+def test_spark_shows_no_secret_of_what_it_reads(spark, broker, committed, event_log, capfd):
     topic = with_secrets(broker)
-    rows = read_range(spark, topic, {0: (0, 1)}, isolation=READ_COMMITTED)
+    rows = read_range(spark, topic, {0: committed}, isolation=READ_COMMITTED)
     assert rows.collect()
     rows.explain(extended=True)
     shown = str(rows) + str(rows._jdf.queryExecution()) + "".join(capfd.readouterr()) + event_log()
