@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.isolation import has_any
+from tests.processes import told
 
 _SHARED = "shared fixtures"
 _PROGRAM_MARKS = {"spark", "broker", "browser", "process"}
@@ -160,12 +161,9 @@ def cpu_seconds(*, live: bool = False) -> float:
 
 def _live_descendants() -> float:
     children: dict[int, list[tuple[int, float]]] = defaultdict(list)
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = file.read_text().rpartition(")")[2].split()
-        except OSError:  # it ended meanwhile
-            continue
-        children[int(fields[1])].append((int(file.parent.name), sum(map(int, fields[11:15])) / _TICKS))
+    for process, text in told("stat"):
+        fields = text.rpartition(")")[2].split()
+        children[int(fields[1])].append((process, sum(map(int, fields[11:15])) / _TICKS))
     total, waiting = 0.0, [os.getpid()]
     while waiting:
         for process, used in children.get(waiting.pop(), ()):

@@ -8,11 +8,11 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 from typing import Any, NamedTuple
 
 from tests import users
+from tests.processes import told
 
 PROGRAM = "import sys; from kip848_records.command import main; sys.exit(main())"
 
@@ -110,13 +110,10 @@ def ended_children() -> float:
 
 def _of_session(session: int) -> Iterator[tuple[int, list[str]]]:
     """Yield the processes of a session that have not ended, with the fields of `/proc/ID/stat` from the state on."""
-    for file in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = file.read_text().rpartition(")")[2].split()
-        except OSError:  # it ended meanwhile
-            continue
+    for process, text in told("stat"):
+        fields = text.rpartition(")")[2].split()
         if int(fields[3]) == session and fields[0] != "Z":
-            yield int(file.parent.name), fields
+            yield process, fields
 
 
 def eventually(condition: Callable[[], object], within_s: float = 60) -> object:

@@ -22,6 +22,7 @@ from kip848_records.sources.listing import Copy
 from tests.commands import eventually
 from tests.engines import engines
 from tests.equal_rows import Rows
+from tests.processes import told
 
 pytestmark = pytest.mark.process
 
@@ -174,13 +175,10 @@ def test_rows_that_end_without_a_word_are_not_all(tmp_path, end):
 def running():
     """The processes of this machine, but those that have ended, with their parents."""
     found = {}
-    for status in Path("/proc").glob("[0-9]*/status"):
-        try:
-            lines = dict(line.split(":\t", 1) for line in status.read_text().splitlines() if ":\t" in line)
-        except OSError:
-            continue
+    for process, text in told("status"):
+        lines = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
         if not lines["State"].startswith("Z"):
-            found[int(status.parent.name)] = int(lines["PPid"])
+            found[process] = int(lines["PPid"])
     return found
 
 
