@@ -2,11 +2,13 @@
 
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
 from contextlib import ExitStack
 from fcntl import LOCK_EX, flock
+from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -52,21 +54,25 @@ def pytest_configure(config):
     config.pluginmanager.register(Isolation())
 
 
-# The files of `make test` that run on Spark: one worker takes them all, so that there is one JVM.
-IN_ONE_JVM = {
-    "tests/engines/test_equal_audits.py",
-    "tests/queries/test_both_engines.py",
-    "tests/sources/test_on_spark.py",
-    "tests/spark/test_session.py",
+# The programs that a whole run shares, by what asks for them. A file that asks for both goes to Spark's worker.
+_SHARED_PROGRAMS = {
+    "Spark": re.compile(r"""def \w+\((?:[^)]*\s)?(?:spark|classic|connect)[,)]|getfixturevalue\("(?:spark|classic)"""),
+    "a broker": re.compile(r"def \w+\((?:[^)]*\s)?broker[,)]"),
 }
 
 
 class ByFile(LoadFileScheduling):
-    """Gives a worker whole files, and one of them all that are in `IN_ONE_JVM`."""
+    """Gives a worker whole files, and one worker all that need the same program: it is started once, and is warm."""
 
     def _split_scope(self, nodeid):
         file = super()._split_scope(nodeid)
-        return "in one JVM" if file in IN_ONE_JVM else file
+        return _program_of(file) or file
+
+
+@cache
+def _program_of(file):
+    text = (_HERE.parent / file).read_text()
+    return next((program for program, asked in _SHARED_PROGRAMS.items() if asked.search(text)), None)
 
 
 @pytest.hookimpl(optionalhook=True)
