@@ -123,10 +123,13 @@ class TestOneTable:
         engine.append(SPEC, "a", engine.relation(topics("5")), application="another", number=1)
         assert [topic for _, topic, *_ in rows(engine, "a")] == ["3", "4", "5"]
 
-    def test_what_many_runs_wrote_is_one_checkpoint(self, engine):
-        """Without it, the next run reads the commits of all that were before."""
-        for number in range(11):
-            replaced(engine, "a", str(number))
+    def test_what_many_runs_wrote_is_one_checkpoint(self, new, engine):
+        """Without it, the next run reads the commits of all that were before: whoever makes the tenth writes it."""
+        for number in range(9):
+            replaced(new(engines.EMBEDDED), "a", str(number))
+        assert engine.version(SPEC.name) == 9
+        assert not list(Path(engine.out).rglob("_last_checkpoint"))
+        replaced(engine, "a", "10")
         log = Path(engine.out) / SPEC.name / "_delta_log"
         assert json.loads((log / "_last_checkpoint").read_text())["version"] == 10
         for commit in log.glob("*[0-9].json"):
@@ -145,11 +148,11 @@ class TestOneTable:
         assert rows(engine, "a") == []
 
     def test_optimized(self, engine):
-        for number in range(3):
+        for number in range(2):
             engine.append(SPEC, "a", engine.relation(topics(str(number))), application="x", number=number)
         engine.optimize(SPEC.name, 7)
         assert len(DeltaTable(f"{engine.out}/{SPEC.name}").file_uris()) == 1
-        assert len(rows(engine, "a")) == 3
+        assert len(rows(engine, "a")) == 2
 
     def test_an_error_of_the_rows_is_raised_and_nothing_changes(self, engine):
         replaced(engine, "a", "1")
@@ -199,8 +202,8 @@ class TestBothEngines:
 
     @pytest.mark.spark
     def test_one_engine_goes_on_where_the_other_ended(self, new, tmp_path):
-        others = {engines.SPARK: engines.EMBEDDED, engines.EMBEDDED: engines.SPARK}
-        for number, kind in enumerate([engines.SPARK, engines.EMBEDDED, engines.SPARK]):
+        others = {engines.EMBEDDED: engines.SPARK, engines.SPARK: engines.EMBEDDED}
+        for number, kind in enumerate(others):
             engine, other = new(kind), new(others[kind])
             with engine.alone(str(tmp_path / "out")):
                 replaced(engine, "a", f"replaced {number}")

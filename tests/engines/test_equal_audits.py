@@ -24,8 +24,11 @@ from tests.progress import Watcher
 
 WITHOUT_ROWS = {"anomaly", "group_configuration", "topic_content"}
 """The tables of which no source of every kind has a row."""
+SMALL_LOGS = ("reports/poll-timeout-loop.jsonl", "reports/group-of-commits-only.jsonl")
 SHAPES_OF_TABLES = ("audit_runs", "log", "diagnosis", "group_state")
 """Tables that have each type among them: maps, bytes, lists of structs, and plain ones."""
+RESTORED = "log"
+"""The table that a run that fails restores; Spark takes seconds for each, whatever its rows are."""
 
 
 def audited(spark, options, out):
@@ -151,8 +154,7 @@ def contents(out):
 def test_each_engine_audits_again_where_the_other_did(spark, captures, tmp_path):
     """Runs have their numbers, other clusters stay, and a failure leaves everything as it was."""
     out = tmp_path / "out"
-    options = AuditOptions(out=str(out), **capture("kafka-4.0.0-zstd")(None, captures))
-    other = AuditOptions(out=str(out), cluster="other", **capture("lost-segment")(None, captures))
+    options, other = (AuditOptions(sources=(str(captures / log),), out=str(out), cluster=log) for log in SMALL_LOGS)
     run_audit(None, other, Watcher())
     first = None
     for run, session in enumerate((None, spark, None), start=1):
@@ -187,8 +189,9 @@ def check_table(engine, out, name, cluster):
     one = engine.sql("SELECT * FROM {rows} LIMIT 1", rows=engine.table(name, cluster))
     engine.append(TABLES[name], cluster, one, application="another", number=1)
     assert len(rows_in(tables_of(out), name)) == len(written) + 1
-    engine.restore(name, table.version())
-    assert Rows(rows_in(tables_of(out), name)) == written
+    if name == RESTORED:
+        engine.restore(name, table.version())
+        assert Rows(rows_in(tables_of(out), name)) == written
     assert described_by_log(DeltaTable(out / name)) == described_by_log(table)
 
 

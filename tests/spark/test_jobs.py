@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ WRITTEN = ("group_state", "rebalance", "partition_handover", "membership", "diag
 @pytest.mark.spark
 def test_the_jobs(captures, tmp_path):
     """The audit writes what the embedded engine does, the check fails, for a group is stuck, and no broker answers."""
-    options = capture_options(captures / CAPTURE, tmp_path / "embedded")
+    options = replace(capture_options(captures / CAPTURE, tmp_path / "embedded"), offset_commits=False)
     run_audit(None, options, Watcher())
     out, driver, impatient = (str(tmp_path / name) for name in ("out", "driver.py", "client.properties"))
     Path(driver).write_text(DRIVER)
@@ -45,7 +46,7 @@ def test_the_jobs(captures, tmp_path):
     copy = [*options.sources, "--topics", str(captures / CAPTURE / "topics.json"), "--cluster", CLUSTERS[CAPTURE]]
     topic = ["kafka://127.0.0.1:9/__consumer_offsets", "--kafka-config", impatient]
     jobs = [
-        ("nightly_audit", *copy, "--offset-commits", "--out", out),
+        ("nightly_audit", *copy, "--out", out),
         ("check_convergence", out, "--config", "conf/audit-demo.toml"),
         ("ingest_topic", *topic, "--out", str(tmp_path / "live")),
     ]
