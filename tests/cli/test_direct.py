@@ -20,6 +20,7 @@ from kip848_records.pipeline.options import AuditOptions
 from kip848_records.pipeline.progress import Progress
 from kip848_records.queries.duck import DuckTables
 from kip848_records.tables.errors import TablesError
+from tests.audits import CLUSTERS
 from tests.cli import offsets_log
 from tests.cli.offsets_log import commit, member
 from tests.commits_of_a_broker import unpacked
@@ -81,9 +82,10 @@ class TestSameAnswers:
     """As with the tables of a whole audit, byte for byte."""
 
     @pytest.mark.slow
-    def test_explain(self, kip848, capture, tmp_path):
+    @pytest.mark.parametrize("name", few(tuple(CLUSTERS), 1, "direct"))
+    def test_explain(self, kip848, captures, name, tmp_path):
         """The groups that have most rows, and the one that has least."""
-        log = [capture / "segments", *topics(capture)]
+        log = [captures / name / "segments", *topics(captures / name)]
         assert kip848("audit", *log, "--out", tmp_path / "out", "--quiet")[0] == 0
         text = "SELECT group_id, count(*) AS n FROM group_state_timeline GROUP BY group_id ORDER BY n DESC, group_id"
         first, second, *_, last = [row.group_id for row in DuckTables(str(tmp_path / "out")).rows(text)]

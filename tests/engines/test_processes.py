@@ -56,7 +56,7 @@ def run(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("workers", [1, 3])  # all other tests have two
 @pytest.mark.parametrize("keys", [["a"], ["a", "b", "c", "d"], [None, "a"]])
 def test_rows_of_a_key_reach_one_process_in_order(run, keys, workers):
     expected = [{"topic_id": str(key), "topic": "1000"} for key in keys]

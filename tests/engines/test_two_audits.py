@@ -14,7 +14,6 @@ from kip848_records.queries.duck import DuckTables
 from kip848_records.tables import arrow
 from kip848_records.tables.errors import TablesError
 from tests.commands import WITH_WORKERS, await_line, ended, started
-from tests.engines.engines import EMBEDDED, SPARK
 from tests.progress import Watcher
 
 pytestmark = pytest.mark.slow
@@ -50,24 +49,23 @@ def is_one_run(out):
     return present == run.table_versions and DeltaTable(out / "group_state").to_pyarrow_table().num_rows > 0
 
 
-@pytest.mark.parametrize("second", [EMBEDDED, SPARK])
-def test_a_second_run_is_refused(request, large_copies, tmp_path, second):
+def test_a_second_run_is_refused_by_each_engine(classic, large_copies, tmp_path):
     out = tmp_path / "out"
     with started("audit", large_copies[0], "--out", out, program=WITH_WORKERS) as first:
         await_line(first, "replaying")
         os.kill(first.pid, signal.SIGSTOP)
-        said = refused_by(second, request, large_copies[1], out)
+        said = [refused_by(session, large_copies[1], out) for session in (None, classic)]
         os.kill(first.pid, signal.SIGCONT)
         first.communicate()
-    assert said == refusal(out)
+    assert said == [refusal(out)] * 2
     assert first.returncode == 0
     assert is_one_run(out)
 
 
-def refused_by(engine, request, copy, out):
-    if engine == SPARK:
+def refused_by(session, copy, out):
+    if session is not None:
         with pytest.raises(TablesError) as refused:
-            run_audit(request.getfixturevalue("classic"), AuditOptions((str(copy),), str(out)), Watcher())
+            run_audit(session, AuditOptions((str(copy),), str(out)), Watcher())
         return refused.value.message, refused.value.hint
     code, printed, (error, hint) = ended("audit", copy, "--out", out)
     assert (code, printed) == (2, [])
@@ -75,8 +73,8 @@ def refused_by(engine, request, copy, out):
 
 
 def test_spark_s_run_is_alone_too(classic, captures, tmp_path):
-    copy, out, said = captures / "kafka-4.0.0-zstd" / "segments", tmp_path / "out", []
-    other = Meanwhile("replaying", lambda: said.append(refused_by(EMBEDDED, None, copy, out)))
+    copy, out, said = captures / "reports" / "poll-timeout-loop.jsonl", tmp_path / "out", []
+    other = Meanwhile("replaying", lambda: said.append(refused_by(None, copy, out)))
     run_audit(classic, AuditOptions((str(copy),), str(out)), other)
     assert said == [refusal(out)]
     assert is_one_run(out)

@@ -151,13 +151,18 @@ class TestCopies:
         ],
     )
     def test_the_kept_row_does_not_depend_on_the_order_of_rows(self, on_both, values, rule):
-        record = {"partition": 0, "offset": 7, "transaction": "none", "timestamp": utc(1_000_000), "copies": ["a"]}
+        """Each order is a partition of its own."""
+        record = {"offset": 7, "transaction": "none", "timestamp": utc(1_000_000), "copies": ["a"]}
         ((name, each),) = values.items()
-        found = []
-        for given in permutations(each):
-            rows = [record | keyed(KEY) | {"key": KEY, "value": b"", name: value} for value in given]
-            found += on_both(rule, pa.Table.from_pylist(rows, LOG_COLUMNS))
-        assert found == found[:1] * len(found)
+        orders = [*permutations(each)]
+        rows = [
+            record | keyed(KEY) | {"partition": partition, "key": KEY, "value": b"", name: value}
+            for partition, given in enumerate(orders)
+            for value in given
+        ]
+        found = [row | {"partition": None} for row in on_both(rule, pa.Table.from_pylist(rows, LOG_COLUMNS))]
+        assert len(found) == len(orders)
+        assert found == found[:1] * len(orders)
 
     @BOTH
     def test_outcomes(self, on_both, log, typed):

@@ -15,6 +15,8 @@ from tests.log_rows import coverage_of
 
 pytestmark = pytest.mark.slow
 
+CAPTURES = ("kafka-4.0.0-zstd", "kafka-4.3.1-all-types")
+"""The third one has groups of the same kinds as the first."""
 SEGMENTS = 4
 PASSES = {0: (), 10: (1,), 20: (1, 2, 3), 30: (3,)}
 """What is done to a log before it is copied: the passes of the cleaner, each up to the start of a segment, by number.
@@ -24,8 +26,8 @@ The copies of each are partitions of their own, these numbers apart; and 100 fur
 
 
 def capture_logs(captures):
-    """The logs of all captures' partitions, cut into segments of a record a batch."""
-    for file in sorted(file for oracle in captures.glob("*/oracle") for file in oracle.parent.glob("segments/*/*.log")):
+    """The logs of the captures' partitions, cut into segments of a record a batch."""
+    for file in sorted(file for name in CAPTURES for file in (captures / name).glob("segments/*/*.log")):
         batches = read_file(memoryview(file.read_bytes()), "", SegmentFile(0, 0, 0))
         rows = [row for batch in batches for row in batch.to_pylist() if row["files"] is None]
         log = Log()

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pyarrow.compute as pc
 import pytest
 from deltalake import DeltaTable
 
@@ -156,7 +157,12 @@ class TestRuns:
         shutil.copytree(audits.out, self.out)
 
     def tables(self):
-        return {(name, c): Rows(table_rows(self.out, name, c)) for name in self.there() for c in CLUSTERS.values()}
+        rows = {name: DeltaTable(self.out / name).to_pyarrow_table() for name in self.there()}
+        return {
+            (name, cluster): Rows(found.filter(pc.equal(found["cluster"], cluster)).to_pylist())
+            for name, found in rows.items()
+            for cluster in CLUSTERS.values()
+        }
 
     def versions(self):
         return {name: DeltaTable(self.out / name).version() for name in self.there()}
@@ -243,11 +249,9 @@ def test_another_topic_is_refused_before_anything_is_written(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(("engine", "name"), [("embedded", "a b \N{SNAKE}, c"), ("spark", "a [b] 50% #1 \N{SNAKE}, c")])
-def test_no_rows_can_be_allowed(request, tmp_path, empty_source, engine, name):
-    out = tmp_path / name
-    spark = request.getfixturevalue("classic") if engine == "spark" else None
-    audit = run_audit(spark, AuditOptions((empty_source,), str(out), allow_empty=True), Watcher())
+def test_no_rows_can_be_allowed(tmp_path, empty_source):
+    out = tmp_path / "a b \N{SNAKE}, c"
+    audit = run_audit(None, AuditOptions((empty_source,), str(out), allow_empty=True), Watcher())
     assert (audit.records, audit.captured_at) == ({}, None)
     rows = {path.name: table_rows(out, path.name, "default") for path in out.iterdir()}
     assert {name for name, found in rows.items() if found} <= {"audit_runs", "log", "partition_history"}

@@ -172,7 +172,7 @@ QUICK = "connect"
 """The log whose cases are in `make test`: to read what is said of one takes seconds."""
 MORE = ["commits", "kafka-4.4.0-coordinator", "lost-segment", *REPORTED, *LATER]
 OTHERS = [name for name in (*CLUSTERS, *KINDS, *MORE) if name != QUICK]
-TODAY = {"commits", *daily_sample(OTHERS, 10, "same sentences")}
+TODAY = {"commits", *daily_sample(OTHERS, 5, "same sentences")}
 LOGS = [
     QUICK,
     *(
