@@ -79,19 +79,19 @@ def entries(out):
     return sorted(path.name for path in out.iterdir()) if out.exists() else None
 
 
-def compared(spark, captures, folder, case):
+def compared(spark, captures, folder, case, of_spark=SPARK):
     """Compare the audits of a case by both engines; return its options, the rows of each table, and how they ended."""
     (folder / "in").mkdir()
     options = AuditOptions(**{"out": "", **case(folder / "in", captures)})
-    found = {kind: audited(spark if kind == SPARK else None, options, folder / kind) for kind in (EMBEDDED, SPARK)}
-    assert found[EMBEDDED] == found[SPARK]
-    outs = folder / EMBEDDED, folder / SPARK
+    outs = folder / EMBEDDED, folder / of_spark
+    found = [audited(session, options, out) for session, out in zip((None, spark), outs, strict=True)]
+    assert found[0] == found[1]
     assert entries(outs[0]) == entries(outs[1])
     rows = rows_of(outs[0])
     assert rows == rows_of(outs[1])
     assert described(outs[0]) == described(outs[1])
     assert all(map(names_its_versions, outs))
-    return options, rows, found[EMBEDDED]["ended"]
+    return options, rows, found[0]["ended"]
 
 
 @pytest.fixture(scope="module")
@@ -111,10 +111,8 @@ def test_tables_of_every_kind_of_source_are_equal(every_kind):
 
 @pytest.mark.parametrize("name", AUDITS)
 def test_tables_are_equal(spark, captures, tmp_path, name):
-    """In a folder whose name has what Spark's paths, Java's URIs and globs take for something else."""
-    folder = tmp_path / "a [b] 50% #1 \N{SNAKE}, c"
-    folder.mkdir()
-    _, _, ended = compared(spark, captures, folder, AUDITS[name])
+    """Spark writes to a folder whose name has what its paths and patterns could take for something else."""
+    _, _, ended = compared(spark, captures, tmp_path, AUDITS[name], "a [b] 50% #1 \N{SNAKE}, c")
     assert not isinstance(ended, tuple)
 
 
