@@ -21,6 +21,7 @@ CAPTURE = "kafka-4.0.0-zstd"
 DRIVER = """
 import json, runpy, sys
 from pathlib import Path
+from kip848_records.spark.session import get_session
 
 jobs, ended = json.loads(sys.argv[1]), []
 for name, *arguments in jobs:
@@ -30,14 +31,18 @@ for name, *arguments in jobs:
         ended.append(0)
     except SystemExit as exit:
         ended.append(exit.code)
-Path(__file__).with_name("ended").write_text(json.dumps(ended))
+partitions = get_session().conf.get("spark.sql.shuffle.partitions")
+Path(__file__).with_name("ended").write_text(json.dumps([*ended, partitions]))
 """
 WRITTEN = ("group_state", "rebalance", "partition_handover", "membership", "diagnosis")
 
 
 @pytest.mark.spark
 def test_the_jobs(captures, tmp_path):
-    """The audit writes what the embedded engine does, the check fails, for a group is stuck, and no broker answers."""
+    """The audit writes what the embedded engine does, the check fails, for a group is stuck, and no broker answers.
+
+    Before the tables are written nothing but the progress is printed: a start of Spark has no words of its own.
+    """
     options = replace(capture_options(captures / CAPTURE, tmp_path / "embedded"), offset_commits=False)
     run_audit(None, options, Watcher())
     out, driver, impatient = (str(tmp_path / name) for name in ("out", "driver.py", "client.properties"))
@@ -57,7 +62,10 @@ def test_the_jobs(captures, tmp_path):
     done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
-    assert json.loads((tmp_path / "ended").read_text()) == [0, 1, 2], said
+    assert json.loads((tmp_path / "ended").read_text()) == [0, 1, 2, "4"], said
+    begun, written, _ = done.stdout.partition("] writing tables")
+    assert written
+    assert [line for line in begun.splitlines() if not line.startswith("[ ")] == []
     assert "reading with Spark: a session is there" in said
     assert "127.0.0.1:9" in said.partition("error: ")[2]
     for name in WRITTEN:

@@ -223,12 +223,6 @@ def test_a_jvm_that_does_not_start(run, script, tmp_path):
 
 
 @pytest.mark.slow
-def test_spark_submit_with_our_settings(run, script):
-    started = run("spark-submit", "--properties-file", str(_DEFAULTS), str(script))
-    assert (started.returncode, started.stdout) == (0, "4\n"), started.stderr
-
-
-@pytest.mark.slow
 def test_spark_submit_without_our_settings_says_how_to_pass_them(run, script):
     started = run("spark-submit", str(script))
     assert started.returncode != 0
