@@ -13,7 +13,7 @@ import pyarrow as pa
 from kip848_records.kinds import STREAMS
 from kip848_records.pipeline.open_transactions import known_partitions
 from kip848_records.pipeline.union import union_of
-from kip848_records.queries.texts import completed, read, rendered
+from kip848_records.queries.texts import completed, rendered
 from kip848_records.replay.arrow_rows import to_batch
 from kip848_records.replay.commits.arrays import FAR
 from kip848_records.replay.diagnosis.consumption import consumption_troubles
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kip848_records.engines.engine import Engine, Relation, Rows
+    from kip848_records.queries.tables import Row
     from kip848_records.replay.inputs import ReplayInputs
 
 _SOURCES: Final = (
@@ -39,6 +40,20 @@ _RECOVERED_MS: Final = 60_000
 """A partition that moves so soon after a rebalance does so because of it."""
 _LEAST_MS: Final = 60 * 1000
 """A client may commit many times a second, and its process takes longer to start."""
+_VALUES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "subscribe_and_assign": {"fewest": _FEWEST_COMMITS, "least_ms": _LEAST_MS, "streams": STREAMS},
+    "past_stalls": {"shortest_ms": _SHORTEST_MS, "recovered_ms": _RECOVERED_MS, "far": FAR},
+}
+_FOUND_IN: Final = {
+    "not_consumed": "commit_progress",
+    "lost_offsets": "commit_jump",
+    "negative_offsets": "commit_progress",
+    "client_retention": "commit_progress",
+    "stale_commits": "commit_jump",
+    "subscribe_and_assign": "commit_progress",
+    "past_stalls": "consumption_stop",
+}
+"""The texts, and the table without whose rows each has no answer: to plan a text takes longer than to run it."""
 
 
 def troubles_of_commits(
@@ -51,17 +66,11 @@ def troubles_of_commits(
     relations = {name: _relation(engine, name, found) for name in _SOURCES}
     relations[_CAPTURES] = engine.relation(known_partitions(inputs))
     own = {name: f"SELECT given.* FROM {{{name}}} AS given" for name in relations}  # noqa: S608 - constants
-    asked = {
-        name: engine.collect(engine.sql(completed(read(f"pipeline/sql/{name}.sql"), **own), **relations))
-        for name in ("not_consumed", "lost_offsets", "negative_offsets", "client_retention", "stale_commits")
-    }
-    of_commits: Mapping[str, Mapping[str, Any]] = {
-        "subscribe_and_assign": {"fewest": _FEWEST_COMMITS, "least_ms": _LEAST_MS, "streams": STREAMS},
-        "past_stalls": {"shortest_ms": _SHORTEST_MS, "recovered_ms": _RECOVERED_MS, "far": FAR},
-    }
-    for name, values in of_commits.items():
-        text = completed(rendered(f"pipeline/sql/{name}.sql", **values), **own)
-        asked[name] = engine.collect(engine.sql(text, **relations, commits=commits))
+    asked: dict[str, Sequence[Row]] = {}
+    for name, table in _FOUND_IN.items():
+        has_rows = any(table in each for each in found)
+        text = completed(rendered(f"pipeline/sql/{name}.sql", **_VALUES.get(name, {})), **own)
+        asked[name] = engine.collect(engine.sql(text, **relations, commits=commits)) if has_rows else []
     troubles = consumption_troubles(asked, inputs.offsets_retention_ms, inputs.limits)
     return pa.Table.from_batches([to_batch(Diagnosis, [*troubles])])
 

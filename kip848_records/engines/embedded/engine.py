@@ -128,8 +128,7 @@ class EmbeddedEngine:
 
     def collect(self, rows: Relation) -> list[Row]:
         """Return a few rows."""
-        schema, batches = rows.opened()
-        return named_rows(pa.Table.from_batches(batches, schema))
+        return named_rows(rows.table())
 
     def listing(self) -> Listing:
         """Return what lists the files of this machine."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
@@ -19,6 +19,8 @@ from kip848_records.queries.delta_files import parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+
+    import duckdb
 
     from kip848_records.engines.embedded.space import Space
     from kip848_records.engines.engine import Rows, Work
@@ -80,6 +82,11 @@ class Relation(ABC):
         """Return the columns and the rows. A query for both is planned once."""
         return self.schema, self.batches()
 
+    def table(self) -> pa.Table:
+        """Return all rows at once, for a few."""
+        schema, batches = self.opened()
+        return pa.Table.from_batches(batches, schema)
+
     @abstractmethod
     def text(self, query: Query) -> str:
         """Return SQL that reads the rows, and add what it reads to a query."""
@@ -129,6 +136,10 @@ class Scanned(Relation):
     def opened(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         """Return the columns and the rows."""
         return every_row(self).opened()
+
+    def table(self) -> pa.Table:
+        """Return all rows at once, for a few."""
+        return every_row(self).table()
 
 
 class DeltaRows(Scanned):
@@ -200,7 +211,7 @@ class Once(Relation):
         # Both at once: when the caller asks for the aggregate, the scratch folder may be gone.
         rows = stored(self.space, *self._rows.opened(), "once")
         found = Sql(self.space, f"SELECT {self._aggregate} FROM {{rows}}", {"rows": rows})  # noqa: S608 - ours
-        return rows, int(next(found.batches())[0][0].as_py() or 0)
+        return rows, int(found.table()[0][0].as_py() or 0)
 
     @property
     def stored(self) -> Stored:
@@ -236,8 +247,7 @@ class Sql(Relation):
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns, as the answer has them."""
-        with closing(self._answer(limit="LIMIT 0")) as batches:
-            return next(batches).schema
+        return self._few("LIMIT 0").schema
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows."""
@@ -248,17 +258,25 @@ class Sql(Relation):
         answer = self._answer()
         return next(answer).schema, answer
 
+    def table(self) -> pa.Table:
+        """Return all rows at once: DuckDB plans the query once, but twice for a reader of batches."""
+        return self._few()
+
     def text(self, query: Query) -> str:
         """Return the text, in which relations have the names of a query."""
         return self._text.format(**{name: query.name(each) for name, each in self._relations.items()})
 
-    def _answer(self, limit: str = "") -> Generator[pa.RecordBatch]:
+    def _few(self, limit: str = "") -> pa.Table:
+        with self._prepared() as (cursor, text):
+            found: pa.Table = interruptible(
+                lambda: cursor.execute(f"{text} {limit}").to_arrow_table(), cursor.interrupt
+            )
+            schema = _plain_schema(found.schema)
+            return pa.Table.from_batches(conformed(found.to_batches(), schema), schema)
+
+    def _answer(self) -> Generator[pa.RecordBatch]:
         """Yield a batch without rows, which shows the columns, and then the rows."""
-        query = Query()
-        text = f"{query.complete(query.name(self))} {limit}"
-        with closing(self.space.cursor()) as cursor:
-            for name, data in query.data.items():
-                cursor.register(name, data)
+        with self._prepared() as (cursor, text):
 
             def begin() -> tuple[pa.RecordBatchReader, list[pa.RecordBatch]]:
                 # `execute` would hold the whole answer in memory.
@@ -267,9 +285,22 @@ class Sql(Relation):
 
             # A sort, for example, is done when the first rows are there.
             reader, first = interruptible(begin, cursor.interrupt)
-            schema = pa.schema([each.with_type(plain_type(each.type)) for each in reader.schema])
             nothing = pa.RecordBatch.from_pylist([], reader.schema)
-            yield from conformed(chain([nothing], first, reader), schema)
+            yield from conformed(chain([nothing], first, reader), _plain_schema(reader.schema))
+
+    @contextmanager
+    def _prepared(self) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
+        """Yield a connection that knows the Arrow data of the query, and the query."""
+        query = Query()
+        text = query.complete(query.name(self))
+        with closing(self.space.cursor()) as cursor:
+            for name, data in query.data.items():
+                cursor.register(name, data)
+            yield cursor, text
+
+
+def _plain_schema(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([each.with_type(plain_type(each.type)) for each in schema])
 
 
 def every_row(rows: Relation) -> Sql:
