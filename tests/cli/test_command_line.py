@@ -371,7 +371,7 @@ class TestAudit:
         groups = {row["group_id"] for row in table_rows(tmp_path / "out", "group_state", cluster)}
         assert groups == set(ids)
 
-    @pytest.mark.process
+    @pytest.mark.slow
     def test_the_nightly_job_passes_its_exit_code_on(self, in_tokyo):
         run = in_tokyo(f"spark-submit '{_ROOT}/jobs/nightly_audit.py' nowhere")
         assert run.returncode == 2

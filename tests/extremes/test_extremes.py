@@ -123,6 +123,7 @@ def test_a_check_evaluates_every_expectation(verdict):
     assert {result.name: dict(result.faults) for result in verdict.results if result.faults} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expectation", EXPECTATIONS, ids=[each.name for each in EXPECTATIONS])
 def test_an_expectation_has_a_message_for_every_row(tables, expectation):
     rows = evaluated(tables, expectation, SETTINGS[expectation.name], cluster=made.VARIED)
@@ -163,6 +164,7 @@ def check_metrics(text):
             assert not is_span or sample.value >= 0, sample
 
 
+@pytest.mark.slow
 # One asks what the runs before would have said.
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name == "new_events" else ()) for name in questions()]
@@ -181,6 +183,7 @@ def test_a_question_has_an_answer_in_every_cluster(extent, tables, name):
             }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(folder("queries/relations")))
 def test_a_relation_has_rows_of_every_cluster(extent, tables, name):
     relations = ",\n".join(f"{each} AS (\n{text}\n)" for each, text in relations_of(f"FROM {name}").items())

@@ -83,7 +83,7 @@ def of_consumers(found):
     return [row for row in found if not isinstance(row, kinds) or row.group_type == "consumer"]
 
 
-@pytest.fixture(scope="module", params=each_shape(SHAPES, quick=("small", "medium, 4.0")))
+@pytest.fixture(scope="module", params=each_shape(SHAPES, quick=("small",)))
 def both(request):
     """A simulation in memory."""
     shape = request.param

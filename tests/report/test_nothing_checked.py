@@ -115,13 +115,18 @@ def test_a_question_is_refused_or_answers_in_words(out, capsys, name, cluster):
         assert len(said.out.splitlines()) > 2
         return
     assert said.out.startswith(question.empty)
-    for form in ("--json", "--csv") if cluster == EMPTY else ():
-        assert main(["query", str(out), name, "--cluster", cluster, form]) == 0
-        assert f"note: {question.empty}" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("form", [(), ("--json",), ("--csv",)], ids="".join)
-@pytest.mark.parametrize("table", [*OF_COMMITS, "consumption_now"])
+@pytest.mark.parametrize("form", ["--json", "--csv"])
+def test_programs_get_the_words_as_a_note(out, capsys, form):
+    assert main(["query", str(out), "generations", "--cluster", EMPTY, form]) == 0
+    assert f"note: {questions()['generations'].empty}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("table", "form"),
+    [*((table, ()) for table in OF_COMMITS), *(("consumption_now", form) for form in ((), ("--json",), ("--csv",)))],
+)
 def test_sql_over_tables_that_were_never_filled_says_so(out, capsys, table, form):
     """A count of 0 would read as if all were well; with commits, an empty answer is one."""
     why = "note: the audit decoded no offset commits: "

@@ -161,7 +161,7 @@ def test_with_offset_commits_the_expectation_says_what_hangs(with_commits, capsy
     assert "hanging_transaction: fail" in read
 
 
-@pytest.mark.parametrize("form", ["--json", "--markdown", None])
+@pytest.mark.parametrize("form", ["--json", pytest.param("--markdown", marks=pytest.mark.slow), None])
 def test_rows_that_are_there_twice_are_not_counted(captures, capsys, form):
     code = main(["topic", str(captures / "reports"), "--quiet", "--no-cache", *([form] if form else [])])
     said = capsys.readouterr()
