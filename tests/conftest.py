@@ -59,6 +59,7 @@ _SHARED_PROGRAMS = {
     "Spark": re.compile(r"""def \w+\((?:[^)]*\s)?(?:spark|classic|connect)[,)]|getfixturevalue\("(?:spark|classic)"""),
     "a broker": re.compile(r"def \w+\((?:[^)]*\s)?broker[,)]"),
 }
+_NIGHTLY_CASE = re.compile(r"@pytest\.mark\.nightly\n(?:\s*@.*\n)*\s*def .*")
 
 
 class ByFile(LoadFileScheduling):
@@ -71,7 +72,7 @@ class ByFile(LoadFileScheduling):
 
 @cache
 def _program_of(file):
-    text = (_HERE.parent / file).read_text()
+    text = _NIGHTLY_CASE.sub("", (_HERE.parent / file).read_text())
     return next((program for program, asked in _SHARED_PROGRAMS.items() if asked.search(text)), None)
 
 
