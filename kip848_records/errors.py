@@ -6,7 +6,9 @@ A message is written where the error is raised; one that several places raise ha
 
 from __future__ import annotations
 
+from errno import ENOENT
 from math import inf
+from os import strerror
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from kip848_records.text import printable, similar_hint
@@ -88,10 +90,13 @@ class InputError(Kip848Error):
 
     @classmethod
     def not_opened(cls, path: str, reason: str | None) -> Self:
-        """The operating system refuses access to a file, or cannot reach it."""
+        """The operating system refuses access to a file, cannot reach it, or has it no more since it was listed."""
+        is_gone = reason == strerror(ENOENT)
         return cls(
             f"{path} cannot be read: {reason}",
-            "read it as a user with permission, or copy it to a folder of your own",
+            "a running broker removes files that its cleaner merged: try again, or copy the log first"
+            if is_gone
+            else "read it as a user with permission, or copy it to a folder of your own",
         )
 
     @classmethod
