@@ -117,15 +117,23 @@ def test_a_ticket_has_the_same_sections(troubled, capsys):
     ]
 
 
-def test_what_a_dump_does_not_show_is_said(tmp_path, capsys):
-    partitions = {0: random_partition("report")}
-    write_dump(tmp_path / "log.parquet", partitions)
-    found = json.loads(told(capsys, tmp_path / "log.parquet", "--json"))
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory):
+    """A dump that is audited, and its partitions."""
+    path, partitions = tmp_path_factory.mktemp("dump") / "log.parquet", {0: random_partition("report")}
+    write_dump(path, partitions)
+    assert main(["topic", str(path), "--quiet"]) == 0
+    return path, partitions
+
+
+def test_what_a_dump_does_not_show_is_said(dump, capsys):
+    path, partitions = dump
+    found = json.loads(told(capsys, path, "--json"))
     assert found["records"] == sum(each[0] for each in counted(partitions, shows_aborted=False).values())
     assert (found["bytes"], found["bytes_freed"], found["partitions"][0]["cleaning"]) == (None, None, None)
     assert len(found["not_looked_at"]) == 4
     assert {each["check"]: each["status"] for each in found["checks"]}["commit_rate"] == "unknown"
-    assert "largest batch: the source does not show batches" in told(capsys, tmp_path / "log.parquet")
+    assert "largest batch: the source does not show batches" in told(capsys, path)
 
 
 def test_only_groups_that_are_gone_have_a_command_that_deletes_them(troubled, capsys):
