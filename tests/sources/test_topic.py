@@ -211,8 +211,8 @@ def test_a_range_may_end_in_markers(spark, broker, isolation, abort):
         writer.produce(topic.name, str(number), partition=0)
         writer.flush(10)
         (writer.abort_transaction if abort else writer.commit_transaction)(10)
+    wait_until(lambda: look_up(topic, isolation=isolation).offsets[0] == (0, 6), "the last marker")
     ends = look_up(topic, isolation=isolation)
-    assert ends.offsets[0] == (0, 6)
     found = records(read_range(spark, topic, ends.offsets, isolation=isolation))
     dropped = abort and isolation == READ_COMMITTED
     assert [offset for _, offset, *_ in found] == ([] if dropped else [0, 2, 4])
