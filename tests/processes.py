@@ -1,4 +1,4 @@
-"""What the system says of the processes of this machine."""
+"""Reads what `/proc` has about each process of this machine."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -53,7 +53,7 @@ _FOUND_IN: Final = {
     "subscribe_and_assign": "commit_progress",
     "past_stalls": "consumption_stop",
 }
-"""The texts, and the table without whose rows each has no answer: to plan a text takes longer than to run it."""
+"""The table that each text starts from. Without rows there the text is not run, because planning it takes a while."""
 
 
 def troubles_of_commits(
@@ -68,9 +68,10 @@ def troubles_of_commits(
     own = {name: f"SELECT given.* FROM {{{name}}} AS given" for name in relations}  # noqa: S608 - constants
     asked: dict[str, Sequence[Row]] = {}
     for name, table in _FOUND_IN.items():
-        has_rows = any(table in each for each in found)
-        text = completed(rendered(f"pipeline/sql/{name}.sql", **_VALUES.get(name, {})), **own)
-        asked[name] = engine.collect(engine.sql(text, **relations, commits=commits)) if has_rows else []
+        asked[name] = []
+        if any(table in each for each in found):
+            text = completed(rendered(f"pipeline/sql/{name}.sql", **_VALUES.get(name, {})), **own)
+            asked[name] = engine.collect(engine.sql(text, **relations, commits=commits))
     troubles = consumption_troubles(asked, inputs.offsets_retention_ms, inputs.limits)
     return pa.Table.from_batches([to_batch(Diagnosis, [*troubles])])
 

@@ -124,7 +124,7 @@ class TestOneTable:
         assert [topic for _, topic, *_ in rows(engine, "a")] == ["3", "4", "5"]
 
     def test_what_many_runs_wrote_is_one_checkpoint(self, new, engine):
-        """Without it, the next run reads the commits of all that were before: whoever makes the tenth writes it."""
+        """Without it, the next run reads all earlier commits. The engine that makes the tenth commit writes it."""
         for number in range(9):
             replaced(new(engines.EMBEDDED), "a", str(number))
         assert engine.version(SPEC.name) == 9

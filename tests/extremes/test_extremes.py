@@ -165,10 +165,7 @@ def check_metrics(text):
 
 
 @pytest.mark.slow
-# One asks what the runs before would have said.
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name == "new_events" else ()) for name in questions()]
-)
+@pytest.mark.parametrize("name", questions())
 def test_a_question_has_an_answer_in_every_cluster(extent, tables, name):
     for cluster in extent.clusters:
         answer = tables.arrow(questions()[name].sql, cluster)

@@ -215,7 +215,7 @@ def test_the_hint_about_memory_helps(said, monkeypatch, tmp_path, arguments):
 
 @pytest.mark.parametrize("folder", ["", "slice", "slice/service"])
 def test_the_limit_of_any_cgroup_counts(said, monkeypatch, tmp_path, folder):
-    """Of the process's own, and of those that contain it."""
+    """The cgroup of the process may have the limit, or one above it."""
     (tmp_path / "slice" / "service").mkdir(parents=True)
     (tmp_path / "own").write_text("0::/slice/service\n")
     monkeypatch.setattr(budget, "_CGROUPS", tmp_path)

@@ -39,7 +39,7 @@ WRITTEN = ("group_state", "rebalance", "partition_handover", "membership", "diag
 
 @pytest.mark.spark
 def test_the_jobs(captures, tmp_path):
-    """The audit writes what the embedded engine does, the check fails, for a group is stuck, and no broker answers.
+    """The audit writes what the embedded engine does, the check fails because a group is stuck, and no broker answers.
 
     Before the tables are written nothing but the progress is printed: a start of Spark has no words of its own.
     """

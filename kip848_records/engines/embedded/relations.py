@@ -83,7 +83,7 @@ class Relation(ABC):
         return self.schema, self.batches()
 
     def table(self) -> pa.Table:
-        """Return all rows at once, for a few."""
+        """Return all rows at once. Only for few rows."""
         schema, batches = self.opened()
         return pa.Table.from_batches(batches, schema)
 
@@ -138,7 +138,7 @@ class Scanned(Relation):
         return every_row(self).opened()
 
     def table(self) -> pa.Table:
-        """Return all rows at once, for a few."""
+        """Return all rows at once. Only for few rows."""
         return every_row(self).table()
 
 

@@ -82,7 +82,7 @@ def finished_rows(context: Context, history: KnownHistory) -> Iterator[Any]:
                     continue
                 began_before = begin != NEVER and history.is_before_jump(begin)
                 row = _without_unseen(name, row, extra, began_before=began_before, ended_before=ended_before)
-            if extra or name == "membership":  # a stay has no `extra`; other rows without it stay as they are
+            if extra or name == "membership":  # each stay is finished; other rows only if they have an `extra`
                 row = _FINISH[name](row, extra, history, context)
             yield row
 
