@@ -24,10 +24,11 @@ from kip848_records.expectations.results import (
     Result,
     Verdict,
 )
-from kip848_records.expectations.sql import ADVICE, DETAIL, LASTS, NAMES_BLOCKER, query
+from kip848_records.expectations.sql import ADVICE, DETAIL, EXPECTATION, LASTS, NAMES_BLOCKER, of_one_text, query
 from kip848_records.kinds import kind_of
 from kip848_records.queries.changed_limits import changed_limits
 from kip848_records.queries.needs import lacking
+from kip848_records.queries.numbers import with_numbers
 from kip848_records.queries.texts import completed
 from kip848_records.replay.diagnosis.limits import ENABLED, limits_of
 from kip848_records.tables.errors import NoGroupError
@@ -77,29 +78,9 @@ def check(  # noqa: PLR0913 - what is checked, and by what
     if group is not None:
         _require_group(tables, [of.run for of in audited], group)
     now = now or datetime.now(UTC)
-    results, groups = [], BlockedGroups(tables)
-    for each in wanted:
-        setting = settings[each.name]
-        found: dict[str, _Found] = {}
-        nothing: dict[str, NotApplicable] = {}
-        faults: dict[str, Exception] = {}
-        for of in audited:
-            name = of.run.cluster
-            if (unmet := _unmet(each, of.lacks)) is not None:
-                nothing[name] = unmet
-                continue
-            try:
-                found[name] = _found(name, _evaluate(tables, of, each, setting, group, now), groups)
-            except Kip848Error:
-                raise
-            except Exception as error:  # noqa: BLE001 - the results of the other expectations stand
-                faults[name] = error
-                continue
-            if not any(found[name].counts):
-                del found[name]
-                nothing[name] = _nothing(each, setting, of, group)
-        without = [text for of in audited if of.run.cluster in found for text in _without(each, of)]
-        results.append(_result(each, setting, found, nothing, faults, without))
+    groups = BlockedGroups(tables)
+    answers = {of.run.cluster: _answers(tables, of, wanted, settings, group, now, groups) for of in audited}
+    results = [_result(each, settings[each.name], audited, answers) for each in wanted]
     captured_at = {of.run.cluster: of.run.captured_at for of in audited}
     limits = {name: capture_limits(tables, name) for name in captured_at}
     return Verdict(tables.shown, captured_at, results, limits, group)
@@ -141,17 +122,55 @@ class _Audited:
         return self.without.get(expectation.name, ()) if expectation in PATTERNS else ()
 
 
+def _answers(  # noqa: PLR0913, PLR0917 - what is evaluated, on what, for whom
+    tables: Tables,
+    of: _Audited,
+    wanted: Sequence[Expectation],
+    settings: Mapping[str, Setting],
+    group: str | None,
+    now: datetime,
+    groups: BlockedGroups,
+) -> dict[str, _Found | NotApplicable | Exception]:
+    """Return what each expectation found in a cluster, by its name; why it found nothing; or why its query failed."""
+    answers: dict[str, _Found | NotApplicable | Exception] = {}
+    possible = []
+    for each in wanted:
+        if (unmet := _unmet(each, of.lacks)) is None:
+            possible.append(each)
+        else:
+            answers[each.name] = unmet
+    for alike in of_one_text(possible):
+        try:
+            rows = _evaluate(tables, of, alike, settings, group, now)
+            for each in alike:
+                own = [row for row in rows if getattr(row, EXPECTATION, each.name) == each.name]
+                found = _found(of.run.cluster, own, groups)
+                answers[each.name] = found if any(found.counts) else _nothing(each, settings[each.name], of, group)
+        except Kip848Error:
+            raise
+        except Exception as error:  # noqa: BLE001 - the results of the other expectations stand
+            answers |= {each.name: error for each in alike}
+    return answers
+
+
 def _evaluate(  # noqa: PLR0913, PLR0917 - what is evaluated, on what, for whom
-    tables: Tables, of: _Audited, expectation: Expectation, setting: Setting, group: str | None, now: datetime
+    tables: Tables,
+    of: _Audited,
+    alike: Sequence[Expectation],
+    settings: Mapping[str, Setting],
+    group: str | None,
+    now: datetime,
 ) -> list[Any]:
     """Return the rows of `sql.query`."""
     run = of.run
     try:
-        text, parameters = query(expectation, setting, KEPT, of.without_groups(expectation), only=group)
+        without = {each.name: of.without_groups(each) for each in alike}
+        text, parameters = query(alike, settings, KEPT, without, only=group)
         return tables.rows(text, run.cluster, **parameters, captured_at=run.captured_at, dialect=run.dialect, now=now)
     except Kip848Error:
         raise
     except Exception as error:
+        expectation = alike[0]
         if expectation in EXPECTATIONS or not expectation.path:  # the user's have a path
             raise
         # Engines raise errors of many types, and the user wrote the SQL.
@@ -236,15 +255,15 @@ def _found(cluster: str, rows: Sequence[Any], groups: BlockedGroups) -> _Found:
     return _Found(_counts(rows), violations, unknown)
 
 
-def _result(  # noqa: PLR0913, PLR0917 - what is known of each cluster
+def _result(
     expectation: Expectation,
     setting: Setting,
-    found: Mapping[str, _Found],
-    nothing: Mapping[str, NotApplicable],
-    faults: Mapping[str, Exception],
-    without: Sequence[str],
+    audited: Sequence[_Audited],
+    answers: Mapping[str, Mapping[str, _Found | NotApplicable | Exception]],
 ) -> Result:
-    """Return the result of an expectation from what it found in all clusters."""
+    """Return the result of an expectation from its answers in all clusters."""
+    own = {cluster: each[expectation.name] for cluster, each in answers.items()}
+    found = {cluster: each for cluster, each in own.items() if isinstance(each, _Found)}
     violations = [finding for each in found.values() for finding in each.violations]
     by_cluster = {cluster: each.counts for cluster, each in found.items()}
     passed, errors, warnings, unknowns = map(sum, zip(Counts(0, 0, 0, 0), *by_cluster.values(), strict=True))
@@ -259,9 +278,9 @@ def _result(  # noqa: PLR0913, PLR0917 - what is known of each cluster
         violations=sorted(violations, key=lambda finding: finding.severity == WARN)[:KEPT],
         unknown=[finding for each in found.values() for finding in each.unknown][:KEPT],
         by_cluster=by_cluster,
-        faults=faults,
-        not_applicable=nothing,
-        without=without,
+        faults={cluster: each for cluster, each in own.items() if isinstance(each, Exception)},
+        not_applicable={cluster: each for cluster, each in own.items() if isinstance(each, NotApplicable)},
+        without=[text for of in audited if of.run.cluster in found for text in _without(expectation, of)],
         is_named=setting.is_named,
     )
 
@@ -281,7 +300,6 @@ def _age(row: Any) -> int | None:  # noqa: ANN401 - as below
 
 
 def _finding(cluster: str, row: Any, groups: BlockedGroups) -> Finding:  # noqa: ANN401 - a row of any query
-    finding = Finding(
-        cluster, **{name: getattr(row, name) for name in DETAIL}, advice=getattr(row, ADVICE, None), age_ms=_age(row)
-    )
+    found = {name: getattr(row, name) for name in DETAIL} | {"message": with_numbers(row.message or "")}
+    finding = Finding(cluster, **found, advice=getattr(row, ADVICE, None), age_ms=_age(row))
     return groups.complete(finding, names_blocker=bool(getattr(row, NAMES_BLOCKER, False)))

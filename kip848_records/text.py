@@ -54,8 +54,8 @@ def duration_text(millis: int | None) -> str:
     """Return a time span for people: `172 ms`, `4.1 s`, `1 min 28 s`, `2 d 3 h`; empty for None.
 
     From a minute on these are its two largest units, below it seconds with a tenth, rounded down. Negative ones are
-    empty too, because then two clocks differ. This rule is also `duration` of `queries/functions.sql` for SQL, and
-    `spanText` of `report/page/templates/text.js` for the page.
+    empty too, because then two clocks differ. For the page this rule is
+    also `spanText` of `report/page/templates/text.js`.
     """
     if millis is None or millis < 0:
         return ""

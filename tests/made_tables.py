@@ -49,6 +49,7 @@ def write(out: Path, cluster: str, **tables: Rows) -> None:
     if "audit_runs" in tables:
         tables = {
             **dict.fromkeys((*OF_KINDS, "partition_handover", "rebalance_lag", "member_state_timeline"), ()),
+            "group_state_timeline": (),
             "diagnosis": (),
             "member_assignment": (),
             "membership": (),

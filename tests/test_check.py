@@ -196,3 +196,57 @@ def test_sql_that_cannot_be_run_is_named(out):
     broken = replace(FEW_MEMBERS, text="SELECT nothing FROM group_state", path="own/few_members.sql")
     with pytest.raises(InputError, match=r"own/few_members\.sql is not an expectation: .*nothing"):
         check(DuckTables(out), {"few_members": Setting()}, expectations=[broken])
+
+
+TWO = [
+    Expectation(
+        name,
+        "A group has at most max_members members",
+        """
+        SELECT
+            limits.expectation, verdict(members > max_members, members > 0) AS verdict, group_state.group_id,
+            CAST(NULL AS int) AS group_epoch, CAST(NULL AS string) AS member_id, partition, group_state.offset,
+            concat('expected at most ', max_members_text, ', seen ', counted(members, member)) AS message
+        FROM group_state
+        JOIN limits ON limits.group_id = group_state.group_id
+        """,
+        limits={"max_members": Limit(4, "members", "few")},
+    )
+    for name in ("few", "some")
+]
+
+
+def checked_together(out, **settings):
+    """The results of two expectations of one text over cluster b, and how many queries evaluated them."""
+    tables = DuckTables(out)
+    asked = []
+    read = tables._read
+    tables._read = lambda text, *others: asked.append(text) or read(text, *others)
+    results = check(tables, settings, expectations=TWO, cluster="b").results
+    return results, sum("evaluated_" in text for text in asked)
+
+
+def test_expectations_of_one_text_are_one_query_with_settings_of_their_own(out):
+    of_some = Setting(WARN, {"max_members": 5}, {"of 7": Setting(OFF)})
+    (few, some), queries = checked_together(out, few=Setting(ERROR, {"max_members": 4}), some=of_some)
+    assert queries == 1
+    assert [(each.passed, each.errors, each.warnings, each.unknowns) for each in (few, some)] == [
+        (4, 5, 0, 1),
+        (7, 0, 1, 1),
+    ]
+    assert [each.message for each in some.violations] == ["expected at most 5, seen 6 members"]
+
+
+def test_alike_or_off_they_are_one_query_too(out):
+    (few, some), queries = checked_together(out, few=Setting(ERROR), some=Setting(ERROR))
+    assert queries == 1
+    assert few.by_cluster == some.by_cluster
+    (few,), queries = checked_together(out, few=Setting(ERROR), some=Setting(OFF))
+    assert (queries, few.name, few.errors) == (1, "few", 5)
+
+
+def test_a_query_that_fails_is_a_fault_of_each_expectation_of_its_text(out):
+    broken = [replace(each, text=each.text.replace("members > 0", "no_such_column > 0")) for each in TWO]
+    settings = {each.name: Setting(ERROR) for each in broken}
+    results = check(DuckTables(out), settings, expectations=broken, cluster="b")
+    assert [[*each.faults] for each in results.results] == [["b"], ["b"]]

@@ -4,6 +4,5 @@
 -- needs = []
 -- about = "group"
 
-SELECT verdict, group_id, group_epoch, member_id, partition, invariants.offset, message
+SELECT rule AS expectation, verdict, group_id, group_epoch, member_id, partition, invariants.offset, message
 FROM invariants
-WHERE rule = 'epoch_order'

@@ -5,6 +5,5 @@
 -- about = "member of a consumer group"
 
 -- Since Kafka 4.0 a member may use both.
-SELECT verdict, group_id, group_epoch, member_id, partition, member_invariants.offset, message
+SELECT rule AS expectation, verdict, group_id, group_epoch, member_id, partition, member_invariants.offset, message
 FROM member_invariants
-WHERE rule = 'names_or_regex'

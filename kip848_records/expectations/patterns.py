@@ -17,10 +17,6 @@ from kip848_records.replay.diagnosis.patterns import PATTERNS as ALL
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kip848_records.replay.diagnosis.pattern import Pattern
-
-_TEMPLATE: Final = "expectations/templates/pattern.sql"
-
 _LIMITS: Final = {
     "within_seconds": Limit(
         86_400,
@@ -58,21 +54,22 @@ _AMONG: Final[Mapping[str, str]] = {
 }
 """The groups that can have a pattern, as SQL behind FROM, by `Pattern.about`."""
 
+_EXPECTED: Final = {each.name: each for each in ALL.values() if each.expected is not None}
+_TEXT: Final = rendered(
+    "expectations/templates/pattern.sql",
+    about={name: each.about for name, each in _EXPECTED.items()},
+    among=_AMONG,
+    by_members=_STATIC,
+    commits=_COMMITS,
+    log=_LOG,
+    across=ACROSS_GROUPS,
+)
 
-def _expectation(pattern: Pattern, expected: str) -> Expectation:
-    about = pattern.about
-    text = rendered(
-        _TEMPLATE,
-        pattern=pattern.name,
-        places={_LOG: "all", _COMMITS: "commits"}.get(about, "groups"),
-        among=_AMONG.get(about),
-        is_by_members=about == _STATIC,
-        needs_history=pattern.name == ACROSS_GROUPS,
-    )
+
+def _expectation(name: str, expected: str, about: str) -> Expectation:
     needs = ("offset_commits",) if about == _COMMITS else ()
-    about = "group" if about == _LOG else about
-    return Expectation(pattern.name, expected, text, ERROR, _LIMITS, needs=needs, about=about)
+    return Expectation(name, expected, _TEXT, ERROR, _LIMITS, needs=needs, about="group" if about == _LOG else about)
 
 
-PATTERNS: Final = tuple(_expectation(each, each.expected) for each in ALL.values() if each.expected is not None)
+PATTERNS: Final = tuple(_expectation(each.name, str(each.expected), each.about) for each in _EXPECTED.values())
 """The expectations. A violation is an error where the row of `diagnosis` is one, else a warning."""

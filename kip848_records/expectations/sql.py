@@ -13,6 +13,8 @@ A text may use the tables, and:
   say it once for several findings of one cause.
 - the column ``lasts_ms`` of its answer: for how long what it finds lasts at the capture, or lasted, in ms. Programs get
   it beside the message, which says it in words.
+- the column ``expectation`` of its answer: the one that a row is about, by name. Expectations whose texts are equal
+  are evaluated by one query, in which `limits` names each of them too, and has its row for every group id.
 - the parameters ``:captured_at`` and ``:dialect`` of the run, and ``:now``. The age of what is open is not measured to
   that time, but to that of its partition: ``group_state.captured_at``, or ``captures.captured_at``.
 """
@@ -28,13 +30,17 @@ from kip848_records.specs.tables import WITH_GROUPS
 from kip848_records.text import duration_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kip848_records.expectations.files import Expectation, Setting
     from kip848_records.queries.tables import Parameter
 
+    _Columns = dict[str, tuple[str, list[Parameter]]]
+
 PLACE: Final = ("group_id", "group_epoch", "member_id", "partition", "offset")
 SEVERITY: Final = "severity"
+VERDICT: Final = "verdict"
+EXPECTATION: Final = "expectation"
 DETAIL: Final = (*PLACE, SEVERITY, "message")
 NAMES_BLOCKER: Final = "names_blocker"
 ADVICE: Final = "advice_in_message"
@@ -48,57 +54,104 @@ _SILENCE_OF_LIMITS: Final = "expectations/templates/least_silence.sql"
 
 
 def query(
-    expectation: Expectation,
-    setting: Setting,
+    expectations: Sequence[Expectation],
+    settings: Mapping[str, Setting],
     kept: int,
-    without_groups: Sequence[str | None] = (),
+    without: Mapping[str, Sequence[str | None]] | None = None,
     *,
     only: str | None = None,
 ) -> tuple[str, dict[str, Parameter]]:
-    """Return a query and its parameters, except those of the run.
+    """Return a query about expectations of one text (`of_one_text`), and its parameters, except those of the run.
 
     The query returns the first rows of each verdict, errors first: ``verdict, nth``, `DETAIL`, and the counts of all
-    rows with this verdict, ``total`` and ``errors``. All passed rows become one row. What is about
-    `without_groups` does not count; None stands for what concerns many groups. `only`: what is not about this group
-    does not count either.
+    rows with this verdict, ``total`` and ``errors``. All passed rows become one row. A shared text returns these for
+    each ``expectation``. `settings`: by the name of each. `without`: the groups of which nothing counts, by the name of
+    an expectation; None stands for what concerns many groups. `only`: what is not about this group does not count
+    either.
     """
-    text = plain(expectation.text)
+    text = plain(expectations[0].text)
     # How long is too long is a limit of these expectations, and a rule of the relation.
-    own = {_SILENCE: read(_SILENCE_OF_LIMITS)} if _SILENCE_LIMIT in expectation.limits else {}
+    own = {_SILENCE: read(_SILENCE_OF_LIMITS)} if _SILENCE_LIMIT in expectations[0].limits else {}
     shared = relations_of(text, own)
-    limits, parameters = _limits(expectation, setting, [text, *shared.values()])
     own_words = words(text)
+    is_shared = EXPECTATION in own_words
+    named = {word for each in (text, *shared.values()) for word in words(each)}
+    limits, parameters = _limits(expectations, settings, sorted(named & WITH_GROUPS), is_shared=is_shared)
     more = tuple(name for name in (NAMES_BLOCKER, ADVICE, LASTS) if name in own_words)
-    relations = {"limits": limits, **shared, "evaluated_": text}
-    detail = (*DETAIL, *more)
-    ids = [literal(group_id) for group_id in without_groups if group_id is not None]
-    excluded = [f"evaluated_.group_id IN ({', '.join(ids)})"] if ids else []
-    excluded += ["evaluated_.group_id IS NULL"] if None in without_groups else []
-    excluded += [] if only is None else [f"evaluated_.group_id IS DISTINCT FROM {literal(only)}"]
-    values = {"relations": relations, "place": PLACE, "detail": detail, "more": more}
-    has_severity = SEVERITY in own_words
-    return rendered(_EVALUATED, kept=kept, excluded=excluded, has_severity=has_severity, **values), parameters
+    rows = rendered(
+        _EVALUATED,
+        relations={"limits": limits, **shared, "evaluated_": text},
+        by=(EXPECTATION, VERDICT) if is_shared else (VERDICT,),
+        place=PLACE,
+        detail=(*DETAIL, *more),
+        more=more,
+        has_severity=SEVERITY in own_words,
+        excluded=[*_excluded(without or {}, is_shared=is_shared), *_others(only)],
+        kept=kept,
+    )
+    return rows, parameters
 
 
-def _limits(expectation: Expectation, setting: Setting, texts: Sequence[str]) -> tuple[str, dict[str, Parameter]]:
-    named = {word for text in texts for word in words(text)}
-    sources = sorted(named & WITH_GROUPS)
+def of_one_text(expectations: Iterable[Expectation]) -> list[list[Expectation]]:
+    """Return the expectations that one query evaluates together: of equal texts and names of limits."""
+    found: dict[tuple[str, ...], list[Expectation]] = {}
+    for each in expectations:
+        found.setdefault((plain(each.text).strip(), *each.limits), []).append(each)
+    return [*found.values()]
+
+
+def _excluded(without: Mapping[str, Sequence[str | None]], *, is_shared: bool) -> Iterator[str]:
+    for name, group_ids in without.items():
+        of_name = f"evaluated_.expectation = {literal(name)} AND " if is_shared else ""
+        if ids := [literal(group_id) for group_id in group_ids if group_id is not None]:
+            yield f"{of_name}evaluated_.group_id IN ({', '.join(ids)})"
+        if None in group_ids:
+            yield f"{of_name}evaluated_.group_id IS NULL"
+
+
+def _others(only: str | None) -> Iterator[str]:
+    if only is not None:
+        yield f"evaluated_.group_id IS DISTINCT FROM {literal(only)}"
+
+
+def _limits(
+    expectations: Sequence[Expectation], settings: Mapping[str, Setting], tables: Sequence[str], *, is_shared: bool
+) -> tuple[str, dict[str, Parameter]]:
     parameters: dict[str, Parameter] = {}
-    columns = {"severity": (setting.severity, [each.severity for each in setting.groups.values()])}
+    parts = []
+    for part, (names, patterns, columns) in enumerate(_of_one_setting(expectations, settings)):
+        parts.append((names, [(name, type_, len(patterns)) for name, (type_, _) in columns.items()]))
+        parameters |= {f"pattern_{part}_{nth}": _like(pattern) for nth, pattern in enumerate(patterns)}
+        for name, (_, values) in columns.items():
+            places = ("all", *range(len(patterns)))
+            parameters |= {f"of_{part}_{place}_{name}": value for place, value in zip(places, values, strict=True)}
+    return rendered(_LIMITS, tables=tables, parts=parts, has_names=is_shared), parameters
+
+
+def _of_one_setting(
+    expectations: Sequence[Expectation], settings: Mapping[str, Setting]
+) -> list[tuple[list[str], list[str], _Columns]]:
+    """Return the expectations of equal limits and severities together: their names, patterns of groups, columns."""
+    found: list[tuple[list[str], list[str], _Columns]] = []
+    for each in expectations:
+        setting = settings[each.name]
+        patterns, columns = [*setting.groups], _columns(each, setting)
+        if (names := next((names for names, *same in found if same == [patterns, columns]), None)) is None:
+            found.append(([each.name], patterns, columns))
+        else:
+            names.append(each.name)
+    return found
+
+
+def _columns(expectation: Expectation, setting: Setting) -> _Columns:
+    """Return type and values of each column of `limits`: of all groups, then of those of each pattern."""
+    every = (setting, *setting.groups.values())
+    columns: _Columns = {SEVERITY: ("string", [each.severity for each in every])}
     for name, limit in expectation.limits.items():
-        values = [each.limits.get(name, limit.default) for each in (setting, *setting.groups.values())]
-        numbers: list[Parameter] = [float(value) for value in values]
-        columns[name] = (numbers[0], numbers[1:])  # type: ignore[assignment]
-        texts_of = [limit_text(value, limit.unit) for value in values]
-        columns[f"{name}_text"] = (texts_of[0], texts_of[1:])
-    for nth, pattern in enumerate(setting.groups):
-        parameters[f"pattern_{nth}"] = _like(pattern)
-    selected = []
-    for name, (default, group_values) in columns.items():
-        parameters[f"of_all_{name}"] = default
-        parameters |= {f"of_{nth}_{name}": value for nth, value in enumerate(group_values)}
-        selected.append((name, "double" if name in expectation.limits else "string", len(group_values)))
-    return rendered(_LIMITS, tables=sources, columns=selected), parameters
+        values = [each.limits.get(name, limit.default) for each in every]
+        columns[name] = ("double", [float(value) for value in values])
+        columns[f"{name}_text"] = ("string", [limit_text(value, limit.unit) for value in values])
+    return columns
 
 
 def _like(pattern: str) -> str:

@@ -12,44 +12,29 @@ ELSE 'unknown' END
 coalesce(CAST({{ value }} AS string), '?')
 {%- endmacro %}
 
-{# Return milliseconds for people, as `duration_text` in Python does: `172 ms`, `4.1 s`, `1 h 5 min`. #}
+{# Return milliseconds for people, in the message of an expectation: `172 ms`, `4.1 s`, `1 h 5 min`. #}
 {% macro duration(ms) -%}
-{% set days, hours = "(%s >= 86400000)" % ms, "(%s >= 3600000)" % ms %}
-{% set has_hours = "(%s %% 24 > 0)" % _whole(ms, 3600000) %}
-{% set has_minutes = "(%s %% 60 > 0)" % _whole(ms, 60000) %}
-CASE WHEN {{ ms }} > 0 AND {{ ms }} < 1000 THEN concat(CAST({{ ms }} AS string), ' ms')
-WHEN {{ ms }} >= 0 AND {{ ms }} < 60000 THEN concat(CAST({{ _whole(ms, 1000) }} AS string),
-CASE WHEN {{ _whole(ms, 100) }} % 10 > 0 THEN concat('.', CAST({{ _whole(ms, 100) }} % 10 AS string)) ELSE '' END, ' s')
-WHEN {{ ms }} >= 0 THEN concat_ws(' ',
-{{ _unit(_whole(ms, 86400000), "d", days) }},
-{{ _unit(_whole(ms, 3600000) ~ " % 24", "h", hours ~ " AND " ~ has_hours) }},
-{{ _unit(_whole(ms, 60000) ~ " % 60", "min", "%s AND NOT (%s AND %s)" % (has_minutes, days, has_hours)) }},
-{{ _unit(_whole(ms, 1000) ~ " % 60", "s",
-    "%s %% 60 > 0 AND NOT ((%s AND %s) OR ((%s OR %s) AND %s))"
-    % (_whole(ms, 1000), days, has_hours, days, has_hours, has_minutes)) }}
-) ELSE '' END
+{{ _said("duration", ms) }}
 {%- endmacro %}
 
-{# Return a time span: `1.5 s`; `an unknown time` for null and for a negative one. #}
+{# Return a time span, in the message of an expectation: `1.5 s`; `an unknown time` for null and for a negative one. #}
 {% macro span(ms) -%}
-CASE WHEN {{ ms }} >= 0 THEN {{ duration(ms) }} ELSE {{ _no_span(ms) }} END
+{{ _said("span", ms) }}
 {%- endmacro %}
 
-{# Return a time span that may be longer: `≥ 1 h 5 min`. #}
+{# Return a time span that may be longer, in the message of an expectation: `≥ 1 h 5 min`. #}
 {% macro at_least(ms) -%}
-CASE WHEN {{ ms }} >= 0 THEN concat('≥ ', {{ duration(ms) }}) ELSE {{ _no_span(ms) }} END
+{{ _said("at_least", ms) }}
 {%- endmacro %}
 
-{# Return a count with its thousands apart: 27,194,001. #}
+{# Return a count with its thousands apart, in the message of an expectation: 27,194,001. #}
 {% macro thousands(count) -%}
-CASE WHEN {{ count }} < 1000 THEN CAST({{ count }} AS string) ELSE
-concat_ws(','{% for behind in (18, 15, 12, 9, 6, 3, 0) %}, {{ _three_digits("CAST(%s AS string)" % count, behind) }}{% endfor %}) END
+{{ _said("thousands", count) }}
 {%- endmacro %}
 
-{# Return a count with a word, which is not quoted: `1 member`, `1,200 members`, `27,194,001 offsets`. #}
+{# Return a count with a word, which is not quoted, in the message of an expectation: `1 member`, `27,194,001 offsets`. #}
 {% macro counted(count, what) -%}
-concat({{ thousands(count) }},
-CASE WHEN {{ count }} = 1 THEN ' {{ what }}' ELSE ' {{ what }}s' END)
+{{ _said("counted " ~ what, count) }}
 {%- endmacro %}
 
 {# Return a SELECT with what an expectation says of the groups with committed offsets of which a relation has no row that
@@ -197,19 +182,7 @@ coalesce({{ setting }}, {{ offsets_retention_ms }})
 CASE{% for each, text in words.items() %} WHEN {{ value }} = '{{ each }}' THEN '{{ text }}'{% endfor %} ELSE '{{ other }}' END
 {%- endmacro %}
 
-{% macro _no_span(ms) -%}
-concat('an unknown time', CASE WHEN {{ ms }} < 0 THEN concat(': the broker', chr(39), 's clock went back') ELSE '' END)
-{%- endmacro %}
-
-{% macro _whole(number, divisor) -%}
-CAST(floor({{ number }} / {{ divisor }}) AS bigint)
-{%- endmacro %}
-
-{% macro _three_digits(digits, behind) -%}
-CASE WHEN length({{ digits }}) > {{ behind }} THEN substring({{ digits }},
-greatest(length({{ digits }}) - {{ behind + 2 }}, 1), least(length({{ digits }}) - {{ behind }}, 3)) END
-{%- endmacro %}
-
-{% macro _unit(count, unit, condition) -%}
-CASE WHEN {{ condition }} THEN concat(CAST({{ count }} AS string), ' {{ unit }}') END
+{# `numbers.with_numbers` of Python replaces what is between two marks. #}
+{% macro _said(form, number) -%}
+concat('{{ number_mark }}{{ form }} ', coalesce(CAST({{ number }} AS string), 'null'), '{{ number_mark }}')
 {%- endmacro %}

@@ -20,6 +20,7 @@ from kip848_records.kinds import KINDS
 from kip848_records.protocol.dialects import DISPUTED_TYPES
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
+from kip848_records.queries.numbers import MARK
 from kip848_records.replay import refusals
 from kip848_records.replay.group.states import CONVERGING, NOT_READY, REBALANCING
 from kip848_records.specs.tables import OFFSETS_RETENTION_MS
@@ -66,6 +67,7 @@ _ENVIRONMENT.globals |= {
     "key_types": vars(KeyType),
     "offset_commit_types": OFFSET_COMMIT_TYPES,
     "disputed_types": DISPUTED_TYPES,
+    "number_mark": MARK,
     "offsets_retention_ms": OFFSETS_RETENTION_MS,
     "states": {"converging": CONVERGING, "not_ready": NOT_READY, "rebalancing": REBALANCING},
     "refusals": refusals,

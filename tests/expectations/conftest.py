@@ -7,9 +7,10 @@ import pytest
 from kip848_records.check import check
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.results import Result
-from kip848_records.expectations.sql import ADVICE, LASTS, NAMES_BLOCKER, SEVERITY
+from kip848_records.expectations.sql import SEVERITY
 from kip848_records.queries.duck import DuckTables
 from tests.expectations.cases import CASES, CLUSTER, audit_cases, settings_of_cases, write_kinds
+from tests.expectations.evaluated import more_columns
 from tests.expectations.logs import PASS, VIOLATION
 
 
@@ -65,8 +66,9 @@ def with_passes(expectation):
     """The expectation, whose results also hold what passed of the groups that are to: with the severity PASS."""
     groups = [case.group for case in CASES if case.rule == expectation.name and case.verdict == PASS]
     listed = ", ".join("'{}'".format(group.replace("'", "''")) for group in ["", *groups])
-    more = "".join(f", every.{name}" for name in (NAMES_BLOCKER, ADVICE, LASTS) if name in expectation.text)
-    severity = "every.severity" if SEVERITY in expectation.text else "NULL"
+    columns = more_columns(expectation)
+    more = "".join(f", every.{name}" for name in columns if name != SEVERITY)
+    severity = "every.severity" if SEVERITY in columns else "NULL"
     text = f"""
         SELECT
             CASE WHEN every.verdict = '{PASS}' THEN '{VIOLATION}' ELSE every.verdict END AS verdict,

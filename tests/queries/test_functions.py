@@ -1,32 +1,53 @@
-"""Functions of SQL texts say what those of Python say; `test_both_engines.py` asks Spark for the same."""
+"""The numbers that SQL marks in a message; `test_both_engines.py` asks Spark for the marks."""
 
 import duckdb
 import pytest
 
+from kip848_records.queries import texts
+from kip848_records.queries.numbers import MARK, with_numbers
 from kip848_records.queries.texts import plain
-from kip848_records.text import count_text
+from kip848_records.text import count_text, duration_text
 
-NUMBERS = [
-    0,
-    1,
-    2,
-    999,
-    1_000,
-    1_001,
-    20_034,
-    999_999,
-    1_000_000,
-    1_234_567,
-    27_194_001,
-    10**9,
-    10**12 + 5,
-    2**52,
-    2**63 - 1,
-]
+NUMBERS = [0, 1, 999, 1_000, 20_034, 999_999, 1_234_567, 10**9, 10**12 + 5, 2**52, 2**63 - 1]
+
+
+def said(call, number, type_="bigint"):
+    query = f"SELECT {plain(call)} FROM (SELECT CAST({number} AS {type_}) AS n)"  # noqa: S608 - ours
+    ((marked,),) = duckdb.sql(query).fetchall()
+    return with_numbers(f"it is {marked}.")[len("it is ") : -1]
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_a_count_has_its_thousands_apart(number):
-    query = f"SELECT {plain('counted(n, offset)')} FROM (SELECT {number}::bigint AS n)"  # noqa: S608 - ours
-    ((said,),) = duckdb.sql(query).fetchall()
-    assert said == count_text(number, "offset")
+def test_counts_and_time_spans_are_those_of_all_reports(number):
+    assert said("counted(n, observed rebalance)", number) == count_text(number, "observed rebalance")
+    assert said("thousands(n)", number) == f"{number:,}"
+    assert said("duration(n)", number) == said("span(n)", number) == duration_text(number)
+    assert said("at_least(n)", number) == f"≥ {duration_text(number)}"
+
+
+@pytest.mark.parametrize(
+    ("call", "number", "expected"),
+    [
+        ("span(n)", "NULL", "an unknown time"),
+        ("at_least(n)", "-1", "an unknown time: the broker's clock went back"),
+        ("duration(n)", "NULL", ""),
+        ("counted(n, offset)", "NULL", "? offsets"),
+    ],
+)
+def test_a_number_that_is_not_known_is_none(call, number, expected):
+    assert said(call, number) == expected
+
+
+def test_a_part_of_a_millisecond_does_not_count():
+    assert said("span(n)", "61999.75", "double") == "1 min 1 s"
+
+
+@pytest.mark.parametrize("name", ["a\x01b", "\x01span\x01", "\x01unknown 5\x01", "\x01span x\x01", "\x01"])
+def test_a_name_of_the_log_stays_as_it_is(name):
+    ((marked,),) = duckdb.sql(f"SELECT {plain('span(5000)')}").fetchall()
+    assert with_numbers(f"group {name} for {marked}") == f"group {name} for 5 s"
+
+
+def test_only_messages_of_expectations_have_marks():
+    for folder in ("report/sql", "report/offsets/sql", "report/page/sql", "queries/questions", "queries/relations"):
+        assert not [name for name, text in texts.folder(folder).items() if MARK in plain(text)], folder
