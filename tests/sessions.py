@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 CLASSIC, CONNECT = "classic", "connect"
 BOTH = pytest.mark.parametrize("spark", [CLASSIC, CONNECT], indirect=True, scope="session")
 """A mark of the few tests that run on both: they ask on Connect what this package uses of PySpark."""
+ON_CONNECT = pytest.mark.parametrize("spark", [CONNECT], indirect=True, scope="session")
 
 
 @contextmanager

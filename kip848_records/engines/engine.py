@@ -78,8 +78,12 @@ class Engine(Protocol):
     def stage(self, rows: Relation, name: str) -> Rows:
         """Compute rows once, in the scratch folder, for this process."""
 
-    def observed(self, rows: Relation, aggregate: str) -> tuple[Relation, Callable[[], int]]:
-        """Return rows with a function that returns an aggregate over them, in SQL; call it after they were read."""
+    def observed(self, rows: Relation, aggregate: str, kept: str) -> tuple[Relation, Callable[[], int]]:
+        """Return the rows for which the condition `kept` holds, and a function that returns an aggregate over all rows.
+
+        Both are SQL. Call the function after `replace` has written the rows: within the text of another query a session
+        of Spark Connect loses what was observed.
+        """
 
     def iterate(self, rows: Relation) -> Iterator[Row]:
         """Yield rows as named tuples, a part of them at a time."""

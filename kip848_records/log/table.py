@@ -10,6 +10,7 @@ import pyarrow as pa
 from kip848_records.log.runs import PartitionRead, RunInfo, facts
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.queries.texts import rendered
+from kip848_records.sources.transactions import without_aborted
 from kip848_records.specs.log_columns import LOG_COLUMNS
 from kip848_records.specs.tables import AUDIT_RUNS
 from kip848_records.tables.errors import TablesError
@@ -111,9 +112,16 @@ class LogTable:
         finished = _last_runs(self.engine, AUDIT_RUNS.name).get(self.cluster, 0)
         return max([finished, *(run.run for run in knowledge.runs)]) + 1
 
-    def replace_by_copy(self, rows: Relation, info: RunInfo) -> None:
-        """Replace the cluster's log by the rows of a copy (`specs.log_columns.LOG_COLUMNS`)."""
-        self.replace(LOG, self._with_knowledge(rows, _knowledge([info])))
+    def replace_by_copy(self, rows: Relation, info: RunInfo, *, has_aborted: bool) -> int:
+        """Replace the cluster's log by the rows of a copy (`specs.log_columns.LOG_COLUMNS`).
+
+        `has_aborted`: there may be records of aborted transactions, which are dropped. Return their number: a record in
+        several copies counts once per copy.
+        """
+        known = self._with_knowledge(rows, _knowledge([info]))
+        kept, dropped = without_aborted(self.engine, known) if has_aborted else (known, int)
+        self.replace(LOG, kept)
+        return dropped()
 
     def append_run(
         self, rows: Relation | None, info: RunInfo, reads: Sequence[PartitionRead], *, has_inferred: bool = False

@@ -98,8 +98,7 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress, grou
                 batch = read_sources(
                     engine, copies, offset_commits=options.offset_commits, by_key=options.topic_content
                 )
-                rows, dropped = merged_rows(engine, batch)
-                log.replace_by_copy(rows, info)
+                dropped = log.replace_by_copy(merged_rows(engine, batch), info, has_aborted=batch.needs_merge)
             ours = engine.version(LOG.name)
             facts = log_facts(log, Knowledge([info]))
             _check_copy(facts.counts, options)
@@ -119,7 +118,7 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress, grou
         copies=len(copies),
         records=facts.counts.by_type,
         # Readers count the aborted records that they skip; the merge of several copies drops the others.
-        aborted=facts.counts.aborted + dropped(),
+        aborted=facts.counts.aborted + dropped,
         quarantined=count,
         resumed=is_resumed,
     )

@@ -10,11 +10,11 @@ from kip848_records.sources.copies import drop_copies, merge_copies
 from kip848_records.sources.listing import find_copies
 from kip848_records.sources.registry import KINDS
 from kip848_records.sources.source_kind import ReadOptions
-from kip848_records.sources.transactions import with_outcomes, without_aborted
+from kip848_records.sources.transactions import with_outcomes
 from kip848_records.specs.log_columns import LOG_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -55,21 +55,21 @@ def read_sources(engine: Engine, copies: Sequence[Copy], *, offset_commits: bool
     return LogBatch(_union(engine, copies, found), tuple(copy.name for copy in copies), needs_merge, offset_commits)
 
 
-def merged_rows(engine: Engine, batch: LogBatch) -> tuple[Relation, Callable[[], int]]:
-    """Return a batch's rows, each record once with the names of all copies that hold it, and no aborted records.
+def merged_rows(engine: Engine, batch: LogBatch) -> Relation:
+    """Return a batch's rows, each record once with the names of all copies that hold it.
 
-    Rows that differ at one offset all get the error code `conflict`. The function returns how many aborted records of
-    all copies the merge dropped, once the rows were read.
+    Rows that differ at one offset all get the error code `conflict`. A batch that needs a merge may have records of
+    aborted transactions (`sources.transactions.without_aborted`).
     """
     if not batch.needs_merge:
-        return batch.rows, lambda: 0
+        return batch.rows
     if len(batch.copies) == 1:
-        return without_aborted(engine, drop_copies(engine, batch.rows))
+        return drop_copies(engine, batch.rows)
     rows = batch.rows
     if batch.offset_commits:
         # One copy may show a transaction as open that another shows as aborted.
         rows = with_outcomes(engine, engine.materialize(rows, "copies"))
-    return without_aborted(engine, merge_copies(engine, rows))
+    return merge_copies(engine, rows)
 
 
 def read_log(spark: SparkSession, paths: str | Iterable[str], source_format: str | None = None) -> DataFrame:

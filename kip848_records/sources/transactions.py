@@ -46,9 +46,8 @@ def with_undecided(engine: Engine, pending: Relation, undecided: Mapping[int, in
 def without_aborted(engine: Engine, log: Relation) -> tuple[Relation, Callable[[], int]]:
     """Drop the records of aborted transactions; keep their markers, which resolve transactions of another file.
 
-    The function returns the number of dropped records, once the rows were read: a record in several copies counts once
-    per copy.
+    The function returns the number of dropped records, once the rows were written: a record in several copies counts
+    once per copy.
     """
     dropped = f"coalesce(sum(CASE WHEN {IS_ABORTED} THEN size(copies) ELSE 0 END), 0)"
-    observed, count = engine.observed(log, dropped)
-    return engine.sql(f"SELECT * FROM {{log}} AS log WHERE NOT {IS_ABORTED}", log=observed), count  # noqa: S608 - ours
+    return engine.observed(log, dropped, f"NOT {IS_ABORTED}")

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from deltalake.exceptions import DeltaError
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import StructField, StructType
 
 from kip848_records.machine.paths import local_path
 from kip848_records.tables.arrow import is_conflict, mistaken, replace_rows
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.location import is_schema, sql_string, table_path
-from kip848_records.tables.places import create, delta_table, is_there, read, save
+from kip848_records.tables.location import is_schema, sql_name, sql_string, table_path
+from kip848_records.tables.places import create, is_there, read, save
 from kip848_records.tables.registry import TABLES
 from kip848_records.tables.spark_types import spark_schema
 from kip848_records.tables.writers import is_locked
@@ -58,7 +60,7 @@ class ClusterTables:
             )
             save(writer, self.out, spec.name)
         elif not is_new and not self.read(spec.name).isEmpty():
-            delta_table(self.spark, self.out, spec.name).delete(self._is_own)
+            self.spark.sql(f"DELETE FROM {sql_name(self.out, spec.name)} WHERE {self._is_own}")  # noqa: S608 - quoted
 
     def replace_by_arrow(self, spec: TableSpec, batches: Iterable[pa.RecordBatch]) -> bool:
         """Replace the cluster's rows by others, without Spark; return whether that succeeded.
@@ -93,11 +95,10 @@ class ClusterTables:
 
 
 def shaped(rows: DataFrame, spec: TableSpec, cluster: str) -> DataFrame:
-    """Return rows with the columns of a table, in its order and types; missing columns become null."""
-    rows = rows.withColumn("cluster", F.lit(cluster))
-    columns = (
-        f"CAST({f'`{field.name}`' if field.name in rows.columns else 'NULL'} AS {field.dataType.simpleString()}) "
-        f"AS `{field.name}`"
-        for field in spark_schema(spec)
-    )
-    return rows.selectExpr(*columns)
+    """Return rows with the columns of a table, in its order and types; missing columns become null.
+
+    The columns of the rows are not asked for: a server of Spark Connect would keep their plan, and observe no metrics
+    when it runs.
+    """
+    columns = [StructField(column.name, from_arrow_type(column.type)) for column in spec.columns]
+    return rows.withColumn("cluster", F.lit(cluster)).to(StructType(columns))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 
 from kip848_records.machine.disks import DiskError
@@ -12,7 +11,7 @@ from kip848_records.machine.paths import local_path
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.local import create_locally, has_commits, newest_version
 from kip848_records.tables.location import is_schema, place_text, schema_name, sql_name, sql_string, table_path
-from kip848_records.tables.spark_types import spark_schema
+from kip848_records.tables.spark_types import column_sql
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,28 +73,17 @@ def save(writer: DataFrameWriter, place: str, table: str) -> None:
         writer.format("delta").save(table_path(place, table))
 
 
-def delta_table(spark: SparkSession, place: str, table: str) -> DeltaTable:
-    """Return a table whose rows can be changed."""
-    if is_schema(place):
-        return DeltaTable.forName(spark, sql_name(place, table))
-    return DeltaTable.forPath(spark, table_path(place, table))
-
-
 def create(spark: SparkSession, place: str, spec: TableSpec) -> None:
     """Create a table if it does not exist, with comments and NOT NULL; a DataFrame writer would omit them."""
-    if is_schema(place):
-        spark.sql(
-            f"CREATE TABLE IF NOT EXISTS {sql_name(place, spec.name)} ({spark_schema(spec).toDDL()}) USING delta "
-            f"PARTITIONED BY (cluster) COMMENT {sql_string(spec.comment)}"
-        )
-        return
-    path = table_path(place, spec.name)
-    log = local_path(spark, f"{path}/_delta_log")
+    log = None if is_schema(place) else local_path(spark, f"{table_path(place, spec.name)}/_delta_log")
     # Delta removes the first commits of an old table, but keeps some.
     if log is not None and (has_commits(log) or _create_locally(log.parent, spec)):
         return
-    new = DeltaTable.createIfNotExists(spark).location(path).comment(spec.comment)
-    new.addColumns(spark_schema(spec)).partitionedBy("cluster").execute()
+    columns = (column_sql(each.name, each.type, each.comment, required=each.required) for each in spec.columns)
+    spark.sql(
+        f"CREATE TABLE IF NOT EXISTS {sql_name(place, spec.name)} ({', '.join(columns)}) USING delta "
+        f"PARTITIONED BY (cluster) COMMENT {sql_string(spec.comment)}"
+    )
 
 
 def _create_locally(folder: Path, spec: TableSpec) -> bool:
@@ -115,5 +103,5 @@ def version(spark: SparkSession, place: str, table: str) -> int | None:
         return newest_version(log)
     if not is_there(spark, place, table):
         return None
-    last = delta_table(spark, place, table).history(1).select("version").first()
+    last = spark.sql(f"DESCRIBE HISTORY {sql_name(place, table)} LIMIT 1").first()
     return None if last is None else last.version

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
-
-from delta import exceptions as delta
 
 from kip848_records.machine.disks import FULL, DiskError
 from kip848_records.machine.paths import local_path
@@ -18,17 +17,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-# These errors share no base class that Python could name.
-_CONFLICTS = (
-    delta.ConcurrentAppendException,
-    delta.ConcurrentDeleteDeleteException,
-    delta.ConcurrentDeleteReadException,
-    delta.ConcurrentTransactionException,
-    delta.ConcurrentWriteException,
-    delta.DeltaConcurrentModificationException,
-    delta.MetadataChangedException,
-    delta.ProtocolChangedException,
-)
+_CONFLICT = re.compile(r"\[DELTA_(CONCURRENT_|METADATA_CHANGED|PROTOCOL_CHANGED)")
+"""The conditions of Delta's conflicts: the classes of its errors differ by session, and Python has no base of them."""
 
 
 @contextmanager
@@ -46,9 +36,9 @@ def only_writer(spark: SparkSession, out: str) -> Iterator[None]:
         else:
             with locks.locked(folder, out):
                 yield
-    except _CONFLICTS as error:
-        raise TablesError.other_writer(out) from error
     except Exception as error:
+        if _CONFLICT.search(str(error)):
+            raise TablesError.other_writer(out) from error
         if FULL in str(error):
             places = {} if folder is None else {out: folder}
             raise DiskError.full(places | scratch_places()) from error

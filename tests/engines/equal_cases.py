@@ -110,6 +110,19 @@ def of_every_kind(folder, captures):
     return {**options, **EVERYTHING, "cluster": 'it\'s "all" = a/b\\c %2F'}
 
 
+def of_one_partition(folder, captures):
+    """Segments, Parquet and Delta, which hold the same partition."""
+    segments = captures / WITH_RECORD_TABLES / "segments"
+    copy_segments(segments, folder / "segments", 0)
+    for partition in (0, 2, 3):
+        shutil.rmtree(folder / "segments" / f"{TOPIC}-{partition}")
+    rows = kafka_rows(captures).filter(pc.field("partition") == 1)
+    (folder / "parquet").mkdir()
+    pq.write_table(rows, folder / "parquet" / "a.parquet")
+    deltalake.write_deltalake(folder / "delta", rows.drop_columns("headers"))
+    return {"sources": tuple(str(folder / name) for name in ("segments", "parquet", "delta")), "offset_commits": True}
+
+
 def capture(name, **options):
     def made(_, captures):
         fields = {"sources": (str(captures / name / "segments"),), **options}

@@ -12,15 +12,26 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
+from kip848_records.engines.scratch import STAGING
 from kip848_records.errors import InputError, Kip848Error
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
+from kip848_records.queries.engines import open_tables
 from kip848_records.tables.location import schema_place
 from kip848_records.tables.registry import TABLES
 from tests.engines.engines import EMBEDDED, SPARK, described_by_log, new_engine
-from tests.engines.equal_cases import AUDITS, ERRORS, LARGE_AUDITS, WITH_RECORD_TABLES, capture, of_every_kind
+from tests.engines.equal_cases import (
+    AUDITS,
+    ERRORS,
+    LARGE_AUDITS,
+    WITH_RECORD_TABLES,
+    capture,
+    of_every_kind,
+    of_one_partition,
+)
 from tests.equal_rows import Rows
 from tests.progress import Watcher
+from tests.sessions import ON_CONNECT
 
 WITHOUT_ROWS = {"anomaly", "group_configuration", "topic_content"}
 """The tables of which no source of every kind has a row."""
@@ -76,7 +87,8 @@ def described(out):
 
 
 def entries(out):
-    return sorted(path.name for path in out.iterdir()) if out.exists() else None
+    """What is in a folder, but for files that Spark cannot remove elsewhere."""
+    return sorted(path.name for path in out.iterdir() if path.name != STAGING) if out.exists() else None
 
 
 def compared(spark, captures, folder, case, of_spark=SPARK):
@@ -107,6 +119,19 @@ def every_kind(spark, captures, tmp_path_factory):
 def test_tables_of_every_kind_of_source_are_equal(every_kind):
     _, _, tables = every_kind
     assert {table for table, rows in tables.items() if not rows} == WITHOUT_ROWS
+
+
+@ON_CONNECT
+def test_tables_of_a_session_of_connect_are_equal(spark, captures, tmp_path):
+    """Nobody knows whether a path is on the machine of its server, so that Spark does what is else done without it."""
+    options, tables, ended = compared(spark, captures, tmp_path, of_one_partition)
+    assert not isinstance(ended, tuple)
+    out = tmp_path / SPARK
+    opened = open_tables(str(out), SPARK, session=lambda: spark, note=pytest.fail)
+    found = opened.newest(
+        "SELECT group_id, state FROM group_state WHERE cluster = :c", "group_state", c=options.cluster
+    )
+    assert {*found} == {(row["group_id"], row["state"]) for row in tables["group_state"]} != set()
 
 
 @pytest.mark.parametrize("name", AUDITS)

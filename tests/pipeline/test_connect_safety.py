@@ -1,5 +1,7 @@
 """The package asks of a session only what Spark Connect has: no JVM, no RDD, nothing kept in the executors' memory.
 
+Delta's own Python classes are not among it: they need a plugin in the server, and say the same as SQL.
+
 Rows come to the driver only where it is said why.
 """
 
@@ -15,7 +17,8 @@ _MODULES = sorted(_PACKAGE.rglob("*.py"))
 _SPARK = {"delta", "py4j", "pyspark"}
 _BANNED = {
     *("rdd", "sparkContext", "SparkContext", "_active_spark_context", "_sc", "accumulator"),
-    *("py4j", "java_gateway", "_gateway", "_jvm", "_jsc", "_jdf", "_jsparkSession", "DeltaTable"),
+    *("py4j", "java_gateway", "_gateway", "_jvm", "_jsc", "_jdf", "_jsparkSession"),
+    *("delta", "toDDL"),
     *("cache", "persist", "checkpoint", "localCheckpoint"),
     *("collect", "toPandas", "toArrow", "toLocalIterator", "foreach", "foreachPartition"),
 }
@@ -28,7 +31,6 @@ _ALLOWED = {
     "machine/paths.py": {
         "_jsc": "asks a session that has it where files lie; one of Connect has none, and is not asked"
     },
-    "tables/places.py": {"DeltaTable": "its static methods hand a session of Connect the class that Connect has"},
     "decode/dialects.py": {"collect": "a row of counts"},
     "log/continuity.py": {"collect": "a row for each partition"},
     "log/retention.py": {"collect": "a row for each partition"},

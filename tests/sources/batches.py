@@ -5,6 +5,7 @@ import pyarrow as pa
 from kip848_records.engines.engine import Engine
 from kip848_records.sources.listing import find_copies
 from kip848_records.sources.read import LogBatch, merged_rows, read_copies, read_sources
+from kip848_records.sources.transactions import without_aborted
 from tests.log_rows import table_of
 
 
@@ -21,4 +22,4 @@ def read_batch(engine: Engine, paths, *, offset_commits) -> LogBatch:
 
 def merged(engine: Engine, batch: LogBatch) -> pa.Table:
     """The rows of a batch, each record once."""
-    return table_of(merged_rows(engine, batch)[0])
+    return table_of(without_aborted(engine, merged_rows(engine, batch))[0])

@@ -117,10 +117,10 @@ class EmbeddedEngine:
         """Return rows that are computed once."""
         return self.materialize(rows, name)
 
-    def observed(self, rows: Relation, aggregate: str) -> tuple[Relation, Callable[[], int]]:
-        """Return rows, which are computed once, and a function that returns an aggregate over them."""
+    def observed(self, rows: Relation, aggregate: str, kept: str) -> tuple[Relation, Callable[[], int]]:
+        """Return rows, of which all are computed once, and a function that returns an aggregate over all of them."""
         once = Once(self._space, self.relation(rows), aggregate)
-        return once, once.found
+        return self.sql(f"SELECT * FROM {{rows}} WHERE {kept}", rows=once), once.found  # noqa: S608 - ours
 
     def iterate(self, rows: Relation) -> Iterator[Row]:
         """Yield rows, a batch at a time."""

@@ -16,6 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from kip848_records.engines.existing import prepare_tables
+from kip848_records.engines.rows import ArrowRows
 from kip848_records.engines.scratch import STAGING, scratch_folder
 from kip848_records.engines.spark.existing import SparkExistingTables
 from kip848_records.engines.spark.rows import StagedRows, frame_of
@@ -30,8 +31,8 @@ from kip848_records.spark.files import SparkListing, escape_glob, reading, spark
 from kip848_records.spark.threads import several
 from kip848_records.spark.workers import map_in_arrow
 from kip848_records.tables.delta import ClusterTables
-from kip848_records.tables.location import is_schema, sql_string
-from kip848_records.tables.places import check_place, create, delta_table, is_there, version
+from kip848_records.tables.location import is_schema, sql_name, sql_string
+from kip848_records.tables.places import check_place, create, is_there, version
 from kip848_records.tables.writers import only_writer
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class SparkEngine:
 
     def relation(self, rows: pa.Table | Rows) -> DataFrame:
         """Return rows of this process."""
-        return self.spark.createDataFrame(rows) if isinstance(rows, pa.Table) else frame_of(self.spark, rows)
+        return frame_of(self.spark, ArrowRows(rows) if isinstance(rows, pa.Table) else rows)
 
     def types(self, rows: DataFrame) -> dict[str, str]:
         """Return the columns of rows with their types."""
@@ -105,10 +106,11 @@ class SparkEngine:
         """Write rows, and return the written ones."""
         return self._staged(rows, name)
 
-    def observed(self, rows: DataFrame, aggregate: str) -> tuple[DataFrame, Callable[[], int]]:
+    def observed(self, rows: DataFrame, aggregate: str, kept: str) -> tuple[DataFrame, Callable[[], int]]:
         """Return rows with what a job over them observes."""
         found = Observation(str(uuid4()))
-        return rows.observe(found, F.expr(aggregate).alias("found")), lambda: int(found.get["found"] or 0)
+        observed = rows.observe(found, F.expr(aggregate).alias("found"))
+        return observed.where(kept), lambda: int(found.get["found"] or 0)
 
     def iterate(self, rows: DataFrame) -> Iterator[Row]:
         """Yield rows, one partition after another."""
@@ -116,8 +118,7 @@ class SparkEngine:
 
     def collect(self, rows: DataFrame) -> list[Row]:
         """Return a few rows."""
-        # Spark looks for an observation in the plan as it was given: the text of a query hides those of its relations.
-        return named_rows(rows.select("*").toArrow())
+        return named_rows(rows.toArrow())
 
     def listing(self) -> Listing:
         """Return what lists the files that the session sees."""
@@ -196,23 +197,23 @@ class SparkEngine:
     def delete(self, spec: TableSpec, cluster: str, rows: DataFrame, keys: Sequence[str]) -> None:
         """Delete rows by their keys."""
         same = " AND ".join([f"t.cluster = {sql_string(cluster)}", *(f"t.{key} = s.{key}" for key in keys)])
-        table = delta_table(self.spark, self.out, spec.name).alias("t")
-        table.merge(rows.alias("s"), same).whenMatchedDelete().execute()
+        merge = f"MERGE INTO {sql_name(self.out, spec.name)} t USING {{rows}} s ON {same} WHEN MATCHED THEN DELETE"
+        self.spark.sql(merge, None, rows=rows)
 
     def restore(self, table: str, version: int | None) -> None:
         """Restore a version of a table; None: remove the table."""
+        name = sql_name(self.out, table)
         if version is not None:
-            delta_table(self.spark, self.out, table).restoreToVersion(version)
+            self.spark.sql(f"RESTORE {name} TO VERSION AS OF {version}")
         elif (folder := local_path(self.spark, f"{self.out}/{table}")) is not None and not is_schema(self.out):
             shutil.rmtree(folder)
         else:
-            delta_table(self.spark, self.out, table).delete()
+            self.spark.sql(f"DELETE FROM {name}")  # noqa: S608 - quoted by `sql_name`
 
     def optimize(self, table: str, days: int) -> None:
         """Merge small files of a table, and delete files that no version has used for so many days."""
-        found = delta_table(self.spark, self.out, table)
-        found.optimize().executeCompaction()
-        found.vacuum(days * 24)
+        self.spark.sql(f"OPTIMIZE {sql_name(self.out, table)}")
+        self.spark.sql(f"VACUUM {sql_name(self.out, table)} RETAIN {days * 24} HOURS")
 
     def several(self, work: Callable[[Any], object], items: Iterable[Any]) -> None:
         """Do the work for each item, several at a time: small jobs leave cores idle."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.pandas.types import from_arrow_type
-
 from kip848_records.specs.tables import CLUSTER
-from kip848_records.tables.location import sql_name, sql_string
+from kip848_records.tables.location import sql_name
 from kip848_records.tables.places import is_there, read, save
-from kip848_records.tables.spark_types import spark_schema
+from kip848_records.tables.spark_types import column_sql, spark_schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +42,4 @@ class SparkExistingTables:
 
 
 def _definition(missing: MissingColumn) -> str:
-    name = ".".join(f"`{each}`" for each in missing.path)
-    comment = "" if missing.comment is None else f" COMMENT {sql_string(missing.comment)}"
-    return f"{name} {from_arrow_type(missing.type).simpleString()}{comment}"
+    return column_sql(".".join(f"`{each}`" for each in missing.path), missing.type, missing.comment)

@@ -65,7 +65,8 @@ def frame_of(spark: SparkSession, rows: DataFrame | Rows) -> DataFrame:
     if isinstance(rows, StagedRows):
         return rows.frame()
     if isinstance(rows, ArrowRows):
-        return spark.createDataFrame(rows.table)
+        # Without a schema a session of Connect refuses a table that has no rows.
+        return spark.createDataFrame(rows.table, from_arrow_schema(rows.table.schema))
     if isinstance(rows, CompletedRows):
         frame = frame_of(spark, rows.rows)
         none = pa.RecordBatch.from_pylist([], to_arrow_schema(frame.schema))
