@@ -1,14 +1,14 @@
 """What every test may ask for. Spark starts with the first test that asks for it."""
 
+import json
 import os
 import pickle
-import re
 import signal
 import subprocess
 import sys
+import tempfile
 from contextlib import ExitStack
 from fcntl import LOCK_EX, flock
-from functools import cache
 from pathlib import Path
 
 import hypothesis
@@ -49,36 +49,39 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     seeds.share_with_workers()
+    if not hasattr(config, "workerinput"):
+        descriptor, os.environ[_PROGRAMS] = tempfile.mkstemp(prefix="kip848-tests-")
+        os.close(descriptor)
     heed_interrupts()
     config.pluginmanager.register(Budget(config))
     config.pluginmanager.register(Isolation())
 
 
-# The programs that a whole run shares, by what asks for them. A file that asks for both goes to Spark's worker.
-_SHARED_PROGRAMS = {
-    "Spark": re.compile(r"""def \w+\((?:[^)]*\s)?(?:spark|classic|connect)[,)]|getfixturevalue\("(?:spark|classic)"""),
-    "a broker": re.compile(r"def \w+\((?:[^)]*\s)?broker[,)]"),
-}
-_NIGHTLY_CASE = re.compile(r"@pytest\.mark\.nightly\n(?:\s*@.*\n)*\s*def .*")
+# Set in the process that hands out the cases: a file in which the first worker says which of them need which program.
+_PROGRAMS = "KIP848_TESTS_PROGRAMS"
 
 
 class ByFile(LoadFileScheduling):
-    """Gives a worker whole files, and one worker all that need the same program: it is started once, and is warm."""
+    """Gives workers whole files, and one all cases that need the same program: it is started once, and is warm."""
+
+    def __init__(self, config, log):
+        super().__init__(config, log)
+        self._programs = None
 
     def _split_scope(self, nodeid):
-        file = super()._split_scope(nodeid)
-        return _program_of(file) or file
-
-
-@cache
-def _program_of(file):
-    text = _NIGHTLY_CASE.sub("", (_HERE.parent / file).read_text())
-    return next((program for program, asked in _SHARED_PROGRAMS.items() if asked.search(text)), None)
+        if self._programs is None:  # by now all workers have collected
+            self._programs = json.loads(Path(os.environ[_PROGRAMS]).read_text())
+        return self._programs.get(nodeid) or super()._split_scope(nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     return ByFile(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def pytest_unconfigure(config):
+    if not hasattr(config, "workerinput"):
+        Path(os.environ.pop(_PROGRAMS)).unlink()
 
 
 def heed_interrupts():
@@ -134,22 +137,28 @@ MARKS = {
     "browser": {"chromium"},
     "process": {"wheel"},
 }
+SHARED_PROGRAMS = ("spark", "broker")
+"""Marks of what a whole run starts once. What asks for both goes to Spark's worker."""
 
 
 @pytest.hookimpl(tryfirst=True)  # `-m` goes by these marks
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    programs = {}
     for item in items:
-        for mark, fixtures in MARKS.items():
-            if not fixtures.isdisjoint(item.fixturenames):
-                item.add_marker(mark)
+        needs = {mark for mark, fixtures in MARKS.items() if not fixtures.isdisjoint(item.fixturenames)}
         # A test that runs on each engine asks for a session only on the turn of Spark.
         if hasattr(item, "callspec") and any(str(value) == "spark" for value in item.callspec.params.values()):
-            item.add_marker("spark")
+            needs.add("spark")
+        for mark in needs:
+            item.add_marker(mark)
+        programs[item.nodeid] = next((program for program in SHARED_PROGRAMS if program in needs), None)
         if getattr(item.obj, "is_hypothesis_test", False):
             item.fixturenames.append("hypothesis_is_ready")
         names = {mark.name for mark in item.iter_markers()}
         if names & {"spark", "broker", "browser"} and not names & {"essential", "nightly"}:
             item.add_marker("slow")
+    if getattr(config, "workerinput", {}).get("workerid") == "gw0":
+        Path(os.environ[_PROGRAMS]).write_text(json.dumps(programs))
 
 
 @pytest.hookimpl(wrapper=True)
