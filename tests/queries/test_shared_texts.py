@@ -83,3 +83,12 @@ def test_releases_of_kafka_are_those_of_releases_toml():
     """A text that names one by hand is wrong once another release was tried."""
     release = re.compile(r"\b[34]\.\d+\.\d+\b")
     assert [file.name for file in PACKAGE.rglob("*.sql") if release.search(file.read_text(encoding="utf-8"))] == []
+
+
+def test_each_relation_is_a_part_of_another_text():
+    """So `make test` asks Spark for each: alone they are asked for in continuous integration."""
+    named = {path: set(re.findall(r"\w+", path.read_text())) for path in PACKAGE.rglob("*.sql")}
+    relations = {path.stem: path for path in PACKAGE.glob("queries/relations/*.sql")}
+    assert relations
+    alone = (name for name, own in relations.items() if not any(name in named[path] for path in named if path != own))
+    assert [*alone] == []
