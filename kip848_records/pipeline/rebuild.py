@@ -219,12 +219,11 @@ def _contents(log: LogTable, facts: LogFacts, knowledge: Knowledge) -> dict[str,
         is_one_read = len({read.run for read in knowledge.reads}) <= 1
         if not is_one_read or not log.count(LOG.name, "file IS NOT NULL"):
             return found
-    engine, covered = log.engine, log.covered()
-    contents = engine.stage(partition_contents(engine, covered, facts.inputs), "partition-contents")
-    found[PARTITION_CONTENT.name] = contents
+    contents = partition_contents(log.ask, facts.inputs)
+    found[PARTITION_CONTENT.name] = ArrowRows(contents)
     if knowledge.runs[-1].topic_content:
-        by_name = topic_contents(engine, covered, engine.relation(contents))
-        found[TOPIC_CONTENT.name] = engine.stage(by_name, "topic-contents")
+        by_name = topic_contents(log.engine, log.covered(), contents)
+        found[TOPIC_CONTENT.name] = log.engine.stage(by_name, "topic-contents")
     return found
 
 

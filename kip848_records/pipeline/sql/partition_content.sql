@@ -9,8 +9,8 @@ WITH files AS (
         found.file.contents AS contents, get(found.by_key, 0) AS by_key
     FROM (
         SELECT log.partition, explode(log.copies) AS copy, log.file, log.by_key
-        FROM {log} AS log
-        WHERE log.file IS NOT NULL AND log.partition IS NOT NULL
+        FROM log
+        WHERE log.cluster = :cluster AND log.file IS NOT NULL AND log.partition IS NOT NULL
     ) AS found
     WHERE found.file.contents IS NOT NULL AND found.file.last_offset IS NOT NULL
 ), ordered AS (
@@ -109,12 +109,11 @@ SELECT
         )
     END AS dirty_keys,
     summed.dirty_bytes, summed.dirty_since,
-    unix_millis(known.captured_at) - unix_millis(summed.dirty_since) AS dirty_ms,
+    unix_millis(summed.dirty_since) AS dirty_since_ms,
     summed.largest_batch_bytes, summed.largest_batch_offset,
     CASE WHEN summed.counted_by_key > 0 THEN coalesce(hanging.transactions, CAST(0 AS bigint)) END AS open_transactions,
     hanging.producers AS open_producers, hanging.group_ids AS open_groups, hanging.first_offset AS open_from,
-    hanging.first_at AS open_since, unix_millis(known.captured_at) - unix_millis(hanging.first_at) AS open_ms
+    hanging.first_at AS open_since, unix_millis(hanging.first_at) AS open_since_ms
 FROM summed
 LEFT JOIN keys ON keys.partition = summed.partition AND keys.copy = summed.copy
 LEFT JOIN hanging ON hanging.partition = summed.partition AND hanging.copy = summed.copy
-LEFT JOIN {captured} AS known ON known.partition = summed.partition
