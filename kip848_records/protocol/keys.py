@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kip848_records.protocol.columnar.encoded import Encoded
-from kip848_records.protocol.columnar.slices import copied
+from kip848_records.protocol.columnar.slices import Slices
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
 
 TYPE_BYTES: Final = 2
@@ -34,7 +34,7 @@ def key_columns(keys: pa.Array) -> tuple[pa.Array, pa.Array]:
     length = key.view(">i2")[np.where(is_named, key.starts + TYPE_BYTES, 0)].astype(np.int64)
     is_named &= (length >= 0) & (length <= sizes - GROUP_AT)
     starts = key.starts + np.where(is_named, GROUP_AT, 0)
-    ids = copied(key.buffer, starts, starts + np.where(is_named, length, 0), ~is_named)
+    ids = Slices.of(key.buffer, starts, starts + np.where(is_named, length, 0)).array(pa.binary(), ~is_named)
     return pa.array(types, mask=~is_typed), _text(ids)
 
 
@@ -54,7 +54,7 @@ def commit_topics(keys: pa.Array, key_type: pa.Array, group_id: pa.Array) -> pa.
     length = key.view(">i2")[np.where(is_named, key.starts + at, 0)].astype(np.int64)
     is_named &= (length >= 0) & (length <= left - TYPE_BYTES)
     starts = key.starts + np.where(is_named, at + TYPE_BYTES, 0)
-    return _text(copied(key.buffer, starts, starts + np.where(is_named, length, 0), ~is_named))
+    return _text(Slices.of(key.buffer, starts, starts + np.where(is_named, length, 0)).array(pa.binary(), ~is_named))
 
 
 def _text(ids: pa.BinaryArray) -> pa.StringArray:

@@ -27,9 +27,7 @@ _HALF: Final = np.uint64(32)
 def keys_of(columns: GroupColumns) -> Iterator[Keys]:
     """Yield the records of a group that have a key, with its hash, some thousands at once."""
     records = columns.group.records
-    # A word before the end of each key must be in the buffer.
-    is_whole = (records.key_size > 0) & (records.key_start + records.key_size >= WORD)
-    keyed = np.flatnonzero(~columns.is_control & is_whole)
+    keyed = np.flatnonzero(~columns.is_control & (records.key_size > 0))
     for start in range(0, len(keyed), _AT_ONCE):
         rows = keyed[start : start + _AT_ONCE]
         yield rows, hashes_of(columns.group.buffer, records.key_start[rows], records.key_size[rows])

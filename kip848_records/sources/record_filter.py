@@ -45,9 +45,10 @@ class RecordFilter:
         if len(skipped := np.flatnonzero(is_skipped)):
             self._count(types[skipped], columns.outcome[skipped])
             self._note_times(columns.timestamp[skipped])
-        if not self._offset_commits and columns.is_control.any():
-            is_marker = columns.is_control & (columns.group.control_types() != UNKNOWN_CONTROL)
-            is_skipped |= is_shown & is_marker
+        if not self._offset_commits:
+            control = np.flatnonzero(columns.is_control & is_shown)
+            types = columns.group.control_types(columns.group.records[control])
+            is_skipped[control] = types != UNKNOWN_CONTROL
         return np.asarray(~is_skipped)
 
     def row(self) -> dict[str, Any]:
@@ -67,10 +68,10 @@ class RecordFilter:
             self._newest_ms = newest if self._newest_ms is None else max(self._newest_ms, newest)
 
     def _count(self, types: NDArray[np.int64], outcomes: NDArray[np.int8]) -> None:
-        # Most records share one type and one outcome: count the few pairs, not every record.
-        pairs, counts = np.unique(types * len(OUTCOMES) + outcomes, return_counts=True)
-        for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
-            self._counts[pair // len(OUTCOMES), OUTCOMES[pair % len(OUTCOMES)]] += count
+        # Few pairs of a type and an outcome are counted, not every record; there are types from -1 on.
+        counts = np.bincount((types + 1) * len(OUTCOMES) + outcomes)
+        for pair in np.flatnonzero(counts).tolist():
+            self._counts[pair // len(OUTCOMES) - 1, OUTCOMES[pair % len(OUTCOMES)]] += int(counts[pair])
 
 
 def _signed(key_type: int) -> int | None:

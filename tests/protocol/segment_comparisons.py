@@ -10,7 +10,7 @@ from unittest import mock
 
 import pyarrow as pa
 
-from kip848_records.protocol.segments import record_fields, survey, window
+from kip848_records.protocol.segments import record_fields, window
 from kip848_records.protocol.segments.reader import SEGMENT_SCHEMA, SegmentError, read_segment
 from tests.protocol.plain_segments import plain_rows
 
@@ -81,14 +81,13 @@ def compare_damaged(segment: bytes, batches: list[bytes], base_offset: int | Non
 
 
 @contextmanager
-def small_steps(few_batches: int, window_batches: int, group_bytes: int) -> Iterator[None]:
-    """Read a segment as if it were large: in windows of this many batches, and in groups of this many bytes.
+def small_steps(few_batches: int, group_bytes: int) -> Iterator[None]:
+    """Read a segment as if it were large: in windows and groups of this many bytes.
 
     Records of fewer than `few_batches` batches are found one by one, those of others all at once.
     """
     with (
         mock.patch.object(record_fields, "FEW_BATCHES", few_batches),
-        mock.patch.object(survey, "WINDOW_BATCHES", window_batches),
         mock.patch.object(window, "GROUP_BYTES", group_bytes),
     ):
         yield

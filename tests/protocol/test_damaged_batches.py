@@ -145,7 +145,7 @@ def test_a_bad_block_does_not_spoil_the_next_of_its_codec(codec: str):
 
 
 @pytest.mark.parametrize("position", [22, 50, 70], ids=["attributes", "producer", "value"])
-@pytest.mark.parametrize("window", [1, 2, 3, 4, 10])
+@pytest.mark.parametrize("window", [1, 200, 300, 400, 2000])
 def test_a_batch_with_a_wrong_crc_may_have_been_any_marker(position: int, window: int):
     def of_producer(offset: int, producer: int) -> bytes:
         return plain_batch(offset, 1, producer_id=producer, transactional=True)
@@ -154,7 +154,7 @@ def test_a_batch_with_a_wrong_crc_may_have_been_any_marker(position: int, window
     damaged[position] ^= 0x20
     segment = of_producer(0, 1) + of_producer(1, 2) + of_producer(2, 3) + bytes(damaged) + plain_batch(4, 1)
     segment += of_producer(5, 1) + write_marker(6, 1, "commit") + write_marker(7, 2, "abort")
-    with small_steps(3, window, 4_000_000):
+    with small_steps(3, window):
         rows = read(segment)
     # The third's next marker may be in another file: whoever looks there knows of the damage.
     before, behind = ["unknown", "unknown", "pending"], ["none", "committed", "committed", "aborted"]

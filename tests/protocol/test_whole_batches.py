@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from kip848_records.protocol.segments.compression import Decompressor
 from kip848_records.protocol.segments.faults import UnreadableBatchError
 from kip848_records.protocol.segments.record_batch import BatchHeaders
-from kip848_records.protocol.segments.survey import read_window
 from kip848_records.protocol.segments.whole_batches import whole_batches as found
+from kip848_records.protocol.segments.window import next_window
 
 SEGMENTS = Path(__file__).parent.parent / "captures" / "kafka-4.3.1" / "segments"
 FILE = max(SEGMENTS.rglob("*.log"), key=lambda file: file.stat().st_size)
@@ -16,8 +17,14 @@ FILE = max(SEGMENTS.rglob("*.log"), key=lambda file: file.stat().st_size)
 def whole_batches(content, until, first=0):
     """Where they end, and from which offset to read on; the last of them is where it is said to be."""
     end, last, following = found(content, first, until)
-    assert read_window(memoryview(content)[:end], last)[0].position.tolist() == ([last] if end else [])
+    assert [batch.position.tolist() for batch in headers_of(memoryview(content)[:end], last)] == [[last]] * (end > 0)
     return end, following
+
+
+def headers_of(content, start) -> list[BatchHeaders]:
+    """The headers of the batches from a position on."""
+    window = next_window(memoryview(content), start, Decompressor(1 << 20))
+    return [] if window is None else [window.headers]
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +34,7 @@ def content():
 
 @pytest.fixture(scope="module")
 def headers(content) -> BatchHeaders:
-    return read_window(memoryview(content), 0)[0]
+    return headers_of(content, 0)[0]
 
 
 def test_all_of_it(content, headers):

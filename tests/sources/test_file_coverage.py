@@ -6,7 +6,7 @@ from kip848_records.protocol.segments.reader import Segment
 from kip848_records.sources import file_coverage, key_hashes
 from kip848_records.sources.file_coverage import MISSING, FileCoverage, SegmentFile
 from kip848_records.sources.segment_rows import read_file
-from tests.protocol.segment_writer import Record, plain_batch, write_batch, write_marker
+from tests.protocol.segment_writer import CODECS, Record, plain_batch, write_batch, write_marker
 
 BEYOND_ALL_YEARS = 10**18
 
@@ -112,6 +112,11 @@ class TestFirstRepeatedKey:
         segment = self.of("a", "b", "c") + self.of("d", "b", "a", first=3) + self.of("d", "d", first=6)
         assert covered(segment, batch_rows=batch_rows)["first_repeated_offset"] == 4
         assert covered(self.of("a", "b"), batch_rows=batch_rows)["first_repeated_offset"] is None
+
+    @pytest.mark.parametrize("codec", CODECS)
+    def test_a_short_key_at_the_start_of_a_file(self, codec):
+        """A hash reads the eight bytes before the end of a key: in a compressed batch there may be fewer."""
+        assert covered(self.of("a", "a", codec=codec))["first_repeated_offset"] == 1
 
     def test_tombstones_count_and_nulls_do_not(self):
         records = [Record(0, 5, None, b""), Record(1, 5, None, b""), Record(2, 5, b"a", b""), Record(3, 5, b"a", None)]

@@ -27,24 +27,32 @@ class Slices(NamedTuple):
 
     @classmethod
     def between(cls, cursors: Cursors, starts: Offsets, ends: Offsets) -> Slices:
-        """Copy the bytes from `starts` to `ends`, which ascend: a cursor's fields follow those of the one before.
-
-        Start, end, start, end … are then the offsets of a binary array over the batch's own bytes. Every second element
-        is a slice, and Arrow copies these in one call.
-        """
-        if not len(starts):
-            return cls(np.zeros(1, np.int32), np.empty(0, np.uint8))
-        bounds = np.empty(2 * len(starts), np.int32)
-        bounds[0::2] = starts
-        bounds[1::2] = ends
+        """Copy the bytes from `starts` to `ends`, which ascend: a cursor's fields follow those of the one before."""
+        bounds = _bounds(starts, ends)
         if cursors.outcome.any_failed:  # parked cursors are after the data: give them an empty slice in order
             bounds[np.repeat(cursors.parked(), 2)] = 0
             np.maximum.accumulate(bounds, out=bounds)
-        buffers = [None, pa.py_buffer(bounds), cursors.encoded.buffer]
-        alternating = pa.Array.from_buffers(pa.binary(), len(bounds) - 1, buffers)
-        wanted = take(alternating, _even_numbers(len(starts)), boundscheck=False)
+        return cls._copied(cursors.encoded.buffer, bounds)
+
+    @classmethod
+    def of(cls, buffer: pa.Buffer, starts: Offsets, ends: Offsets) -> Slices:
+        """Copy the bytes of a buffer from `starts` to `ends`, which ascend."""
+        return cls._copied(buffer, _bounds(starts, ends))
+
+    @classmethod
+    def _copied(cls, buffer: pa.Buffer, bounds: NDArray[np.int32]) -> Slices:
+        """Copy slices of a buffer, whose bounds alternate: the start of the first, its end, the start of the next.
+
+        They are the offsets of a binary array over the buffer. Every second element is a slice, and Arrow copies these
+        in one call.
+        """
+        count = len(bounds) // 2
+        if not count:
+            return cls(np.zeros(1, np.int32), np.empty(0, np.uint8))
+        alternating = pa.Array.from_buffers(pa.binary(), len(bounds) - 1, [None, pa.py_buffer(bounds), buffer])
+        wanted = take(alternating, _even_numbers(count), boundscheck=False)
         _, offset_buffer, content_buffer = wanted.buffers()
-        offsets = np.frombuffer(offset_buffer, np.int32, len(starts) + 1)
+        offsets = np.frombuffer(offset_buffer, np.int32, count + 1)
         size = int(offsets[-1])
         content = np.frombuffer(content_buffer, np.uint8, size) if size else np.empty(0, np.uint8)
         return cls(offsets, content)
@@ -59,15 +67,10 @@ class Slices(NamedTuple):
         return pa.Array.from_buffers(kind, len(self.offsets) - 1, buffers)
 
 
-def copied(buffer: pa.Buffer, starts: Offsets, ends: Offsets, null: Mask) -> pa.BinaryArray:
-    """Return the bytes from `starts` to `ends` of a buffer, which ascend, as binary values, null at `null`."""
-    if not len(starts):
-        return pa.array([], pa.binary())
-    # As in `Slices.between`.
+def _bounds(starts: Offsets, ends: Offsets) -> NDArray[np.int32]:
     bounds = np.empty(2 * len(starts), np.int32)
     bounds[0::2], bounds[1::2] = starts, ends
-    alternating = pa.Array.from_buffers(pa.binary(), len(bounds) - 1, [None, pa.py_buffer(bounds), buffer])
-    return alternating.take(pa.array(np.arange(0, len(bounds), 2), mask=null))
+    return bounds
 
 
 def validity(null: Mask | None) -> pa.Buffer | None:

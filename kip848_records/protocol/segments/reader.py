@@ -1,8 +1,9 @@
 """Log segments of record batches v2: the bytes of one `<base offset>.log` file -> Arrow rows.
 
-The file is scanned once (`survey`), then read in windows of some thousand batches, and each window in groups of a few
-MiB. A group is read column by column: `record_batch` reads the batches' headers, `compression` decompresses their
-records, `record_fields` parses the records, `transactions` resolves their outcomes, and `rows` makes rows.
+The file is scanned once (`survey`), which checks the CRCs, then read in windows of some MiB (`window`), and each window
+in groups of as many bytes of decompressed records. A group is read column by column: `record_batch` reads the batches'
+headers, `compression` decompresses their records, `record_fields` parses the records, `transactions` resolves their
+outcomes, and `rows` makes rows.
 """
 
 from collections.abc import Iterator
@@ -29,11 +30,10 @@ from kip848_records.protocol.segments.survey import (
     NotASegmentError,
     SegmentError,
     UnsupportedMagicError,
-    read_window,
     survey_segment,
 )
 from kip848_records.protocol.segments.transactions import Transactions
-from kip848_records.protocol.segments.window import Window
+from kip848_records.protocol.segments.window import Extent, Window
 
 __all__ = ["SEGMENT_SCHEMA", "NotASegmentError", "Segment", "SegmentError", "UnsupportedMagicError", "read_segment"]
 
@@ -112,21 +112,19 @@ class Segment:
         self.base_offset = base_offset
         self.batch_rows = batch_rows
         self.decompressor = Decompressor(max_batch_bytes)
-        self.survey = survey_segment(self.segment, base_offset)
+        self.survey = survey_segment(self.segment, base_offset, self.decompressor)
         self.compacted_end: BatchHeaders | None = None
         # The offset after the last batch that could be read.
         self.reached = base_offset
-        # `Window.sound` of the windows that were searched for transactions, by their start.
-        self.sound: dict[int, npt.NDArray[np.bool_]] = {}
 
     def groups(self) -> Iterator[GroupColumns]:
         """Yield the groups in file order, once."""
         expected = self.base_offset
         unread = True
-        for start, outcomes in zip(self.survey.windows, self._outcomes(), strict=True):
-            window = self._window(start)
+        for extent, outcomes in zip(self.survey.windows, self._outcomes(), strict=True):
+            window, misplaced = self._window(extent)
             done = 0
-            for group in window.groups(np.arange(len(window.headers))):
+            for group in window.groups(self.batch_rows, misplaced):
                 size = len(group.headers)
                 theirs = np.zeros(size, np.int8) if outcomes is None else outcomes[done : done + size]
                 # A group has more only if it is a single batch.
@@ -141,6 +139,8 @@ class Segment:
                 # The next group may be as large.
                 del group, part, columns
             last_batch = window.headers[-1:]
+            # The next window may be as large as well.
+            del window
         if not unread and (expected is None or expected <= last_batch.last_offset[0]):
             self.compacted_end = last_batch
 
@@ -159,24 +159,26 @@ class Segment:
 
     def _outcomes(self) -> list[npt.NDArray[np.int8] | None]:
         """Return the transaction outcomes of each window's batches, None for a window without transactions."""
-        windows = self.survey.windows
+        windows, transactions = self.survey.windows, Transactions()
         outcomes: list[npt.NDArray[np.int8] | None] = [None] * len(windows)
-        transactions = Transactions()
-        concerned = np.flatnonzero(self.survey.transactional).tolist()
+        concerned = [index for index, extent in enumerate(windows) if extent.transactional]
         # Include the windows in between: a damaged batch there may have been a marker.
         for index in range(concerned[-1], concerned[0] - 1, -1) if concerned else ():
-            unchecked = self._window(windows[index])
-            sound = self.sound[windows[index]] = unchecked.find_sound()
-            headers, markers = unchecked.headers, replace(unchecked, sound=sound).markers()
+            window, misplaced = self._window(windows[index])
             outcomes[index] = transactions.outcomes_before(
-                headers.producer_id, headers.has(TRANSACTIONAL), markers, ~sound
+                window.headers.producer_id,
+                window.headers.has(TRANSACTIONAL),
+                window.markers(misplaced),
+                ~window.sound,
             )
+            del window
         return outcomes
 
-    def _window(self, start: int) -> Window:
-        headers, end = read_window(self.segment, start)
-        first, last = np.searchsorted(self.survey.out_of_order, [start, end])
+    def _window(self, extent: Extent) -> tuple[Window, dict[int, BatchError]]:
+        """Return a window, and the faults of batches with a header that cannot be right."""
+        window = extent.read(self.segment, self.decompressor)
+        headers = window.headers
+        first, last = np.searchsorted(self.survey.out_of_order, [headers.position[0], window.end])
         overlapping = np.searchsorted(headers.position, self.survey.out_of_order[first:last])
         error = BatchError(Fault.OVERLAPPING_OFFSETS, "offsets overlap the batch beside it")
-        faults = headers.faults() | dict.fromkeys(overlapping.tolist(), error)
-        return Window(self.segment, headers, faults, self.decompressor, self.batch_rows, self.sound.get(start))
+        return window, headers.faults() | dict.fromkeys(overlapping.tolist(), error)

@@ -60,18 +60,21 @@ class BatchHeaders:
     count: npt.NDArray[np.int32]
 
     @classmethod
-    def read(cls, segment: memoryview, positions: npt.NDArray[np.int64]) -> "BatchHeaders":
-        """Read the headers at these byte positions, each of which has `HEADER_SIZE` bytes before the file ends."""
-        # A view of the header at every byte of the file, without a copy; plain bytes are gathered faster than fields.
-        shape = (max(len(segment) - HEADER_SIZE + 1, 0),)
-        every: npt.NDArray[Any] = np.ndarray(shape, f"V{HEADER_SIZE}", segment, strides=(1,))
-        headers = every[positions].view(HEADER)
+    def read(cls, data: bytes | memoryview, starts: npt.NDArray[np.int64], position: int = 0) -> "BatchHeaders":
+        """Read the headers that start in some bytes of a file, of which the first is at a position.
+
+        Each has `HEADER_SIZE` bytes before the end of the bytes.
+        """
+        # A view of the header at every byte, without a copy; plain bytes are gathered faster than fields.
+        shape = (max(len(data) - HEADER_SIZE + 1, 0),)
+        every: npt.NDArray[Any] = np.ndarray(shape, f"V{HEADER_SIZE}", data, strides=(1,))
+        headers = every[starts].view(HEADER)
 
         def field(name: str) -> npt.NDArray[Any]:
             return headers[name].astype(HEADER[name].newbyteorder("="))
 
         return cls(
-            position=positions,
+            position=starts + position,
             size=field("length").astype(np.int64) + LOG_OVERHEAD,
             base_offset=field("base_offset"),
             leader_epoch=field("partition_leader_epoch"),

@@ -128,23 +128,28 @@ class _RecordBounds:
     def find(self, buffer: bytes, raw: npt.NDArray[np.uint8], ends: IntArray) -> None:
         pairs: npt.NDArray[np.uint16] = np.ndarray((len(raw) - 1,), "<u2", raw, strides=(1,))
         active = np.flatnonzero(self.counts > 0)
+        cursor, end = self.cursor[active], ends[active]
+        row, left = self.first[active], self.counts[active]
         record = 0
         while active.size >= FEW_BATCHES:
-            cursor = self.cursor[active]
             size = SIZE_BY_FIRST_BYTES[pairs[cursor]]
             (longer,) = (size == 0).nonzero()
             if longer.size:
                 length, at = _read_varint(raw, cursor[longer], INT_BYTES)
                 size[longer] = _record_size(length, at - cursor[longer])
-            following = cursor + size
-            inside = following <= ends[active]
-            if not inside.all():
+            self.start[row] = cursor
+            cursor = cursor + size
+            row += 1
+            left -= 1
+            inside = cursor <= end
+            goes_on = inside & (left > 0)
+            if not goes_on.all():
                 self.broken[active[~inside]] = record
-                active, cursor, following = active[inside], cursor[inside], following[inside]
-            self.start[self.first[active] + record] = cursor
-            self.cursor[active] = following
+                self.cursor[active] = cursor
+                (kept,) = goes_on.nonzero()
+                active, cursor, end, row, left = (each[kept] for each in (active, cursor, end, row, left))
             record += 1
-            active = active[self.counts[active] > record]
+        self.cursor[active] = cursor
         for batch in active.tolist():
             self._follow(buffer, batch, record, int(ends[batch]))
 

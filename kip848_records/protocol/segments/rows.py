@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kip848_records.protocol.columnar.slices import copied
+from kip848_records.protocol.columnar.scatter import scatter
+from kip848_records.protocol.columnar.slices import Slices
 from kip848_records.protocol.segments import transactions
 from kip848_records.protocol.segments.faults import BatchError
 from kip848_records.protocol.segments.record_batch import CONTROL, LOG_APPEND_TIME, BatchHeaders
@@ -74,17 +75,17 @@ class BatchGroup:
 
     def key_types(self) -> npt.NDArray[np.int64]:
         """The first int16 of each record's key, as an unsigned number; -1 for none."""
-        return self._int16_of_keys(0, KEY_TYPE_SIZE, -1)
+        return self._int16_of_keys(self.records, 0, KEY_TYPE_SIZE, -1)
 
-    def control_types(self) -> npt.NDArray[np.int64]:
-        """The control type of each record, if read as a control record: an index into `CONTROL_NAMES`."""
+    def control_types(self, records: RecordFields) -> npt.NDArray[np.int64]:
+        """The control type of some of its records, read as control records: an index into `CONTROL_NAMES`."""
         # A control record's key is int16 version, int16 type.
-        return np.minimum(self._int16_of_keys(2, CONTROL_KEY_SIZE, UNKNOWN_CONTROL), UNKNOWN_CONTROL)
+        return np.minimum(self._int16_of_keys(records, 2, CONTROL_KEY_SIZE, UNKNOWN_CONTROL), UNKNOWN_CONTROL)
 
-    def _int16_of_keys(self, place: int, smallest_key: int, none: int) -> npt.NDArray[np.int64]:
+    def _int16_of_keys(self, records: RecordFields, place: int, smallest_key: int, none: int) -> npt.NDArray[np.int64]:
         raw = np.frombuffer(self.buffer, np.uint8)
-        whole = self.records.key_size >= smallest_key
-        at = np.where(whole, self.records.key_start + place, 0)
+        whole = records.key_size >= smallest_key
+        at = np.where(whole, records.key_start + place, 0)
         return np.where(whole, (raw[at].astype(np.int64) << 8) | raw[at + 1], none)
 
 
@@ -150,11 +151,9 @@ def group_columns(
     gap[:1] = expected is not None and offset[:1] > expected
     gap[unread_at[unread_at < len(gap)]] = False
     # With a delete horizon, baseTimestamp is the horizon, and the deltas still count from it.
-    timestamp = np.where(
-        headers.has(LOG_APPEND_TIME)[batch_of],
-        headers.max_timestamp[batch_of],
-        headers.base_timestamp[batch_of] + group.records.timestamp_delta,
-    )
+    timestamp = headers.base_timestamp[batch_of] + group.records.timestamp_delta
+    if (is_append_time := headers.has(LOG_APPEND_TIME)).any():
+        timestamp = np.where(is_append_time[batch_of], headers.max_timestamp[batch_of], timestamp)
     return GroupColumns(
         group=group,
         expected=expected,
@@ -183,9 +182,8 @@ def group_rows(segment: memoryview, columns: GroupColumns, chosen: npt.NDArray[n
 
 def _error_rows(segment: memoryview, columns: GroupColumns) -> pa.RecordBatch:
     headers, batches = columns.group.headers, columns.unread
-    batch_ends = headers.position + headers.size
-    spans = zip(headers.position[batches].tolist(), batch_ends[batches].tolist(), strict=True)
-    unread = [segment[start:end] for start, end in spans]
+    spans = zip(headers.position[batches].tolist(), headers.size[batches].tolist(), strict=True)
+    unread = [segment[start : start + size] for start, size in spans]
     return error_rows(unread, [columns.group.errors[batch] for batch in batches], columns.unread_offsets)
 
 
@@ -233,7 +231,9 @@ def _record_rows(columns: GroupColumns, chosen: slice | npt.NDArray[np.int64]) -
     control = pa.nulls(len(records), pa.string())
     is_control = columns.is_control[chosen]
     if is_control.any():
-        control = _array(CONTROL_NAMES).take(pa.array(group.control_types()[chosen], mask=~is_control))
+        at = np.flatnonzero(is_control)
+        names = _array(CONTROL_NAMES).take(pa.array(group.control_types(records[at])))
+        control = scatter(names, at, len(records))
         key_size, value_size = np.where(is_control, -1, key_size), np.where(is_control, -1, value_size)
     buffer = pa.py_buffer(group.buffer)
     arrays = [
@@ -241,7 +241,7 @@ def _record_rows(columns: GroupColumns, chosen: slice | npt.NDArray[np.int64]) -
         pa.array(columns.timestamp[chosen]),
         pa.array(group.headers.has(LOG_APPEND_TIME)[batch_of].astype(np.int32)),
         *(
-            copied(buffer, start, start + np.maximum(size, 0), size < 0)
+            Slices.of(buffer, start, start + np.maximum(size, 0)).array(pa.binary(), size < 0)
             for start, size in ((records.key_start, key_size), (records.value_start, value_size))
         ),
         _array(transactions.OUTCOMES).take(pa.array(columns.outcome[chosen])),

@@ -1,11 +1,10 @@
-"""A first scan of a whole segment: the positions of its batches, in windows of some thousands, and its validity.
+"""A first scan of a whole segment: the positions of its batches, in windows of some MiB, and its validity.
 
-A file may be larger than memory, and its batches smaller than 100 bytes: nothing is kept per good batch.
+A file may be larger than memory, and its batches smaller than 100 bytes: 5 bytes are kept for a good batch.
 
 Source: Kafka's `DefaultRecordBatch` (magic 2) and `LegacyRecord` (magic 0 and 1).
 """
 
-import contextlib
 import struct
 import zlib
 from array import array
@@ -16,20 +15,18 @@ import google_crc32c
 import numpy as np
 import numpy.typing as npt
 
+from kip848_records.protocol.segments.compression import Decompressor
 from kip848_records.protocol.segments.faults import BatchError, Fault
-from kip848_records.protocol.segments.offset_order import OffsetOrder
 from kip848_records.protocol.segments.record_batch import (
     ATTRIBUTES_AT,
-    CONTROL,
     HEADER_SIZE,
     LOG_OVERHEAD,
     MAGIC,
     MAGIC_AT,
-    TRANSACTIONAL,
     BatchHeaders,
 )
+from kip848_records.protocol.segments.window import Extent, next_window
 
-WINDOW_BATCHES = 32_768
 LEGACY_OVERHEAD: Final = 14
 _SEARCHED_BYTES: Final = 16 * 1024 * 1024
 _MOST_OFFSETS: Final = 1 << 32
@@ -70,60 +67,74 @@ class Tail:
 class Survey:
     """The facts about a whole segment that its first row needs.
 
-    `windows`: the positions at which windows of whole batches start. `transactional`: which of them contain a batch of
-    a transaction or a control batch. `out_of_order`: the positions of batches that break the order of offsets.
+    `windows`: neighbouring batches that are read together. `out_of_order`: the positions of batches that break the
+    order of offsets.
     """
 
-    windows: list[int]
-    transactional: list[bool]
+    windows: list[Extent]
     out_of_order: npt.NDArray[np.int64]
     tail: Tail
 
 
-def survey_segment(segment: memoryview, base_offset: int | None) -> Survey:
-    """Follow the batch lengths from the start of the file to the last whole batch.
+def survey_segment(segment: memoryview, base_offset: int | None, decompressor: Decompressor) -> Survey:
+    """Read the headers and check the CRCs from the start of the file to the last whole batch.
 
     Raises `UnsupportedMagicError` for a message of magic 0 or 1 whose CRC holds, `NotASegmentError` for a file without
     any batch.
     """
-    windows: list[int] = []
-    transactional: list[bool] = []
+    windows: list[Extent] = []
     order = OffsetOrder(base_offset)
     any_batch = False
-    headers, end = read_window(segment, 0)
-    while len(headers):
-        windows.append(int(headers.position[0]))
-        transactional.append(bool(headers.has(TRANSACTIONAL | CONTROL).any()))
+    end = 0
+    while window := next_window(segment, end, decompressor):
+        headers, end = window.headers, window.end
+        windows.append(window.extent())
         other_magic = headers.magic != MAGIC
         _refuse_legacy(segment, headers.position[other_magic].tolist())
         any_batch |= not other_magic.all()
-        order.add(headers[np.delete(np.arange(len(headers)), list(headers.faults()))])
-        headers, end = read_window(segment, end)
+        if faults := headers.faults():
+            headers = headers[np.delete(np.arange(len(headers)), list(faults))]
+        order.add(headers)
+        # The next window may be as large.
+        del window
     _refuse_legacy(segment, [end])
     tail = _tail(segment, end)
     foreign = tail.error is not None and not _starts_like_batch(segment)
     if not any_batch and (windows or foreign):
         raise NotASegmentError("not a log segment: it does not start with a record batch (magic 2)")
-    return Survey(windows, transactional, np.array(order.blamed, np.int64), tail)
+    return Survey(windows, np.array(order.blamed, np.int64), tail)
 
 
-def read_window(segment: memoryview, start: int) -> tuple[BatchHeaders, int]:
-    """Return the headers of the next `WINDOW_BATCHES` whole batches, or of all remaining ones, and their end."""
-    position = start
-    positions = array("q", [start])
-    length_at = struct.Struct(">8xi").unpack_from
-    # No length leads past the end of the file, or before its start.
-    with contextlib.suppress(struct.error):
-        for _ in range(WINDOW_BATCHES):
-            (length,) = length_at(segment, position)
-            if length < HEADER_SIZE - LOG_OVERHEAD:
-                break
-            position += LOG_OVERHEAD + length
-            positions.append(position)
-    if position > len(segment):
-        positions.pop()
-    found = np.array(positions, np.int64)
-    return BatchHeaders.read(segment, found[:-1]), int(found[-1])
+class OffsetOrder:
+    """Finds batches that break the ascending order of offsets; `add` takes a file's batches in portions of any size.
+
+    The CRC does not cover the base offset, so a batch with a wrong one may look right otherwise.
+
+    If two batches overlap, one is at fault: the first, if it left a gap after its predecessor and the second fits into
+    that gap; else the second. `blamed` has the positions of the batches at fault, ascending.
+    """
+
+    def __init__(self, base_offset: int | None) -> None:
+        self.blamed = array("q")
+        self._base_offset = base_offset
+        # The last two batches: position, first offset and last.
+        self._seen: npt.NDArray[np.int64] = np.zeros((3, 0), np.int64)
+
+    def add(self, batches: BatchHeaders) -> None:
+        """Compare the next batches, whose headers have no faults."""
+        if not len(batches):
+            return
+        added = np.stack([batches.position, batches.base_offset, batches.last_offset])
+        position, base, last = both = np.concatenate([self._seen, added], axis=1)
+        start = base[0] if self._base_offset is None else self._base_offset
+        before = np.concatenate([[start - 1], last[:-1]])
+        # Earlier batches have been compared with each other.
+        new = max(self._seen.shape[1], 1)
+        second = np.flatnonzero(base[new:] <= last[new - 1 : -1]) + new
+        first = second - 1
+        first_at_fault = (base[first] > before[first] + 1) & (base[second] > before[first])
+        self.blamed.extend(position[np.where(first_at_fault, first, second)].tolist())
+        self._seen = both[:, -2:]
 
 
 def _refuse_legacy(segment: memoryview, positions: list[int]) -> None:

@@ -38,43 +38,26 @@ class Transactions:
         marker belongs to a later transaction. It is NONE for every other batch. A marker has the outcome that it
         decides. A `damaged` batch may have been the marker of any producer: no later marker decides earlier batches.
         """
-        so_far = np.cumsum(damaged, dtype=np.int64)
-        outcomes = _outcomes(producer_id, transactional, marker, so_far)
-        open_ended = np.flatnonzero(outcomes == PENDING)
-        outcomes[open_ended] = [
-            self._next_marker.get(producer, PENDING) for producer in producer_id[open_ended].tolist()
-        ]
-        is_hidden = so_far[open_ended] < so_far[-1:]
-        outcomes[open_ended[is_hidden & (outcomes[open_ended] != PENDING)]] = UNKNOWN
-        if damaged.any():
-            self._next_marker = dict.fromkeys(self._next_marker, UNKNOWN)
-        markers = np.flatnonzero(marker)[::-1]
-        says = np.where(so_far[markers] > 0, UNKNOWN, marker[markers])
-        self._next_marker.update(zip(producer_id[markers].tolist(), says.tolist(), strict=True))
-        return outcomes
+        # The next marker of each producer comes after these batches.
+        following = len(self._next_marker)
+        producer = np.append(producer_id, np.fromiter(self._next_marker.keys(), np.int64, following))
+        says = np.append(marker, np.fromiter(self._next_marker.values(), np.int8, following))
+        damaged_so_far = np.cumsum(np.append(damaged, np.zeros(following, np.bool_)), dtype=np.int64)
+        concerned = np.flatnonzero(np.append(transactional, np.zeros(following, np.bool_)) | (says != NONE))
+        # Sort by producer, and in log order within each.
+        concerned = concerned[np.argsort(producer[concerned], kind="stable")]
 
+        nobody = len(concerned)
+        own = np.where(says[concerned] != NONE, np.arange(nobody), nobody)
+        next_marker = np.minimum.accumulate(own[::-1])[::-1]
+        decided = next_marker < nobody
+        decided[decided] = producer[concerned[next_marker[decided]]] == producer[concerned[decided]]
+        batches, by = concerned[decided], concerned[next_marker[decided]]
+        outcomes = np.zeros(len(producer), np.int8)
+        outcomes[concerned] = PENDING
+        outcomes[batches] = np.where(damaged_so_far[by] > damaged_so_far[batches], UNKNOWN, says[by])
 
-def _outcomes(
-    producer_id: npt.NDArray[np.int64],
-    transactional: npt.NDArray[np.bool_],
-    marker: npt.NDArray[np.int8],
-    damaged_so_far: npt.NDArray[np.int64],
-) -> npt.NDArray[np.int8]:
-    outcomes = np.zeros(len(producer_id), np.int8)
-    concerned = np.flatnonzero(transactional | (marker != NONE))
-    # Sort by producer, and in log order within each.
-    concerned = concerned[np.argsort(producer_id[concerned], kind="stable")]
-    if not len(concerned):
-        return outcomes
-    producer = producer_id[concerned]
-    says = marker[concerned]
-    nobody = len(concerned)
-    own = np.where(says != NONE, np.arange(nobody), nobody)
-    following = np.minimum.accumulate(own[::-1])[::-1]
-    decided = following < nobody
-    decided[decided] = producer[following[decided]] == producer[decided]
-    outcomes[concerned] = PENDING
-    by = following[decided]
-    is_hidden = damaged_so_far[concerned[by]] > damaged_so_far[concerned[decided]]
-    outcomes[concerned[decided]] = np.where(is_hidden, UNKNOWN, says[by])
-    return outcomes
+        markers = np.flatnonzero(says)[::-1]
+        then = np.where(damaged_so_far[markers] > 0, UNKNOWN, says[markers])
+        self._next_marker = dict(zip(producer[markers].tolist(), then.tolist(), strict=True))
+        return outcomes[: len(producer_id)]
