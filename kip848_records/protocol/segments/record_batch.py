@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from kip848_records.protocol.segments.faults import BatchError, Fault
 
-# The names are Kafka's; `length` does not count the first two fields, `crc` covers all bytes after it.
+# The names are Kafka's (`leader_epoch`: `partitionLeaderEpoch`); `length` does not count the first two fields, `crc`
+# covers all bytes after it.
 HEADER: Final = np.dtype(
     [
         ("base_offset", ">i8"),
         ("length", ">i4"),
-        ("partition_leader_epoch", ">i4"),
+        ("leader_epoch", ">i4"),
         ("magic", ">i1"),
         ("crc", ">u4"),
         ("attributes", ">i2"),
@@ -69,25 +70,9 @@ class BatchHeaders:
         shape = (max(len(data) - HEADER_SIZE + 1, 0),)
         every: npt.NDArray[Any] = np.ndarray(shape, f"V{HEADER_SIZE}", data, strides=(1,))
         headers = every[starts].view(HEADER)
-
-        def field(name: str) -> npt.NDArray[Any]:
-            return headers[name].astype(HEADER[name].newbyteorder("="))
-
-        return cls(
-            position=starts + position,
-            size=field("length").astype(np.int64) + LOG_OVERHEAD,
-            base_offset=field("base_offset"),
-            leader_epoch=field("partition_leader_epoch"),
-            magic=field("magic"),
-            crc=field("crc"),
-            attributes=field("attributes"),
-            last_offset_delta=field("last_offset_delta"),
-            base_timestamp=field("base_timestamp"),
-            max_timestamp=field("max_timestamp"),
-            producer_id=field("producer_id"),
-            producer_epoch=field("producer_epoch"),
-            count=field("count"),
-        )
+        size = headers["length"].astype(np.int64) + LOG_OVERHEAD
+        columns = (headers[name].astype(HEADER[name].newbyteorder("=")) for name in cls.__slots__[2:])
+        return cls(starts + position, size, *columns)
 
     def __len__(self) -> int:
         return len(self.position)

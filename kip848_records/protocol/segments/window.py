@@ -106,7 +106,10 @@ class Window:
             stop = max(int(np.searchsorted(records_up_to, enough, side="right")), start + 1)
             headers, data, records, faults = self._records(slice(start, stop), is_read[start:stop])
             faults |= {at - start: errors[at] for at in errors if start <= at < start + len(headers)}
-            located = {at: _located(error, int(headers.position[at])) for at, error in faults.items()}
+            located = {
+                at: error._replace(reason=f"batch at byte {headers.position[at]}: {error.reason}")
+                for at, error in faults.items()
+            }
             yield BatchGroup(headers, data, records, located, frozenset(at - start for at in misplaced))
             start += len(headers)
             # The next group may be as large.
@@ -204,7 +207,3 @@ def _checked_batches(data: bytes, size: int) -> tuple[list[int], list[int]]:
 def _copied(segment: memoryview, start: int, size: int) -> bytes:
     """Return bytes of a segment with padding. A copy, because a mapped file may change between check and use."""
     return b"".join((segment[start : start + size], bytes(PADDING)))
-
-
-def _located(error: BatchError, position: int) -> BatchError:
-    return error._replace(reason=f"batch at byte {position}: {error.reason}")
