@@ -16,9 +16,7 @@ from contextlib import contextmanager
 from subprocess import PIPE, Popen
 from typing import IO, TYPE_CHECKING
 
-from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
-from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
@@ -61,8 +59,7 @@ def get_session(app_name: str = "kip848") -> SparkSession:
         spark = SparkSession.active()
     except PySparkRuntimeError:  # there is none yet
         with same_handler():
-            # No public name says whether a program has made a context without a session.
-            if not is_session_offered() and SparkContext._active_spark_context is None:  # noqa: SLF001
+            if not is_session_offered():
                 _start_spark(app_name)
             spark = SparkSession.builder.appName(app_name).getOrCreate()
     _check_settings(spark)
@@ -84,10 +81,18 @@ def _check_settings(spark: SparkSession) -> None:
 
 
 def _start_spark(app_name: str) -> None:
-    """Start a JVM and its context, which the session builder then finds. The user sees nothing that the JVM prints.
+    """Start a JVM and its context if there is none; the session builder finds it. The user sees nothing that it prints.
 
     It prints a report of all jars, and the stack trace of each failed task; an error of ours has one line of it.
     """
+    # The package `pyspark-client` has none of these: it only asks servers of Spark Connect.
+    from pyspark.conf import SparkConf  # noqa: PLC0415 - as above
+    from pyspark.core.context import SparkContext  # noqa: PLC0415 - as above
+    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415 - as above
+
+    # No public name says whether a program has made a context without a session.
+    if SparkContext._active_spark_context is not None:  # noqa: SLF001
+        return
     check_java()
     check_scratch_disks()
     check_versions()

@@ -52,6 +52,20 @@ def script(tmp_path):
     return path
 
 
+_CLIENT_ALONE = """
+import sys
+sys.modules.update(dict.fromkeys(["delta", "py4j", "pyspark.core", "pyspark.java_gateway"]))
+import kip848_records.engines.spark.engine, kip848_records.queries.spark, kip848_records.spark.session
+"""
+
+
+@pytest.mark.slow
+def test_the_client_of_connect_is_enough_where_a_server_offers_a_session(run):
+    """`pyspark-client` says that it is alone, which PySpark's own tests say by this variable."""
+    done = run(sys.executable, "-c", _CLIENT_ALONE, SPARK_SKIP_CONNECT_COMPAT_TESTS="1")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_java_says_in_english_that_a_disk_is_full(classic):
     """Its errors have the system's text, in the language that takes precedence over all of the locale."""
     assert classic.sparkContext._jvm.java.lang.System.getenv("LANGUAGE") == "C"
