@@ -139,7 +139,11 @@ def _answers(  # noqa: PLR0913, PLR0917 - what is evaluated, on what, for whom
             possible.append(each)
         else:
             answers[each.name] = unmet
+    filled = tables.filled({each.rows_of for each in possible if each.rows_of is not None}, of.run.cluster)
     for alike in of_one_text(possible):
+        if alike[0].rows_of is not None and alike[0].rows_of not in filled:
+            answers |= {each.name: _nothing(each, settings[each.name], of, group) for each in alike}
+            continue
         try:
             rows = _evaluate(tables, of, alike, settings, group, now)
             for each in alike:

@@ -3,6 +3,7 @@
 -- severity = "warn"
 -- needs = []
 -- about = "generation of a classic group"
+-- rows_of = "classic_generation"
 -- [limits.max_rounds]
 -- default = 5
 -- unit = "generations"

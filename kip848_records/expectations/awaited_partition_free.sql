@@ -3,6 +3,7 @@
 -- severity = "error"
 -- needs = []
 -- about = "member that waits for a partition"
+-- rows_of = "rebalance_lag"
 -- [limits.max_seconds]
 -- default = 60
 -- unit = "seconds"

@@ -3,6 +3,7 @@
 -- severity = "warn"
 -- needs = []
 -- about = "worker of a Connect cluster"
+-- rows_of = "connect_assignment"
 
 -- One row for each worker. The generation before is the generation minus its rounds; rounds is null if the log does not
 -- have that record.

@@ -3,6 +3,7 @@
 -- severity = "warn"
 -- needs = []
 -- about = "generation of a Connect cluster"
+-- rows_of = "connect_assignment"
 -- [limits.max_seconds]
 -- default = 300
 -- unit = "seconds"

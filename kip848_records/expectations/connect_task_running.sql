@@ -3,6 +3,7 @@
 -- severity = "error"
 -- needs = []
 -- about = "connector or task that lost its worker"
+-- rows_of = "task_handover"
 -- [limits.max_seconds]
 -- default = 600
 -- unit = "seconds"

@@ -3,6 +3,7 @@
 -- severity = "warn"
 -- needs = []
 -- about = "rebalance of an eager group of more than min_partitions partitions"
+-- rows_of = "classic_generation"
 -- [limits.min_partitions]
 -- default = 50
 -- unit = "partitions"

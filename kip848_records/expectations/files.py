@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kip848_records.errors import InputError
 from kip848_records.expectations.results import ERROR, OFF, WARN
 from kip848_records.queries.headers import ABOUT, NEEDED, OF_ALL, WITHOUT, split_header
+from kip848_records.tables.registry import DEFAULT
 from kip848_records.text import matches
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ SEVERITIES: Final = (ERROR, WARN, OFF)
 LARGEST: Final = 1e12
 """An upper limit for seconds: longer than any log, and small enough to be exact in ms as a double."""
 
-_KEYS: Final = {"name", "sentence", "severity", "limits", *OF_ALL}
+ROWS_OF: Final = "rows_of"
+_KEYS: Final = {"name", "sentence", "severity", "limits", ROWS_OF, *OF_ALL}
 _LIMIT_KEYS: Final = {"default", "unit", "reason"}
 
 
@@ -41,8 +43,9 @@ class Expectation:
     location (``group_id``, ``group_epoch``, ``member_id``, ``partition`` and ``offset`` in `__consumer_offsets`, each
     null if it does not apply); and ``message``, with the expected and the actual value. It may have others, those of
     `expectations.sql`. `about`: the noun of such an item. `needs`: names
-    in `queries.needs` without which nothing is evaluated; `without`: what is not looked for without others. A result
-    without items is not applicable.
+    in `queries.needs` without which nothing is evaluated; `without`: what is not looked for without others. `rows_of`:
+    the table that the text starts from, if it is one of single kinds of groups: without rows there the text is not run,
+    because planning it takes a while. A result without items is not applicable.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Expectation:
     about: str = "item to check"
     needs: Sequence[str] = ()
     without: Mapping[str, str] = field(default_factory=dict)
+    rows_of: str | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ def read_expectation(path: Path | Traversable) -> Expectation:
         header.get("severity", ERROR),
         {name: Limit(**limit) for name, limit in header.get("limits", {}).items()},
         str(path),
-        **{name: header[name] for name in (ABOUT, NEEDED, WITHOUT) if name in header},
+        **{name: header[name] for name in (ABOUT, NEEDED, WITHOUT, ROWS_OF) if name in header},
     )
 
 
@@ -113,6 +117,8 @@ def _check(path: Path | Traversable, header: dict[str, Any]) -> None:
         reason = "its header has no sentence with the expected condition"
     elif header.get("severity", ERROR) not in SEVERITIES:
         reason = f"severity is {header['severity']!r}, not one of {', '.join(SEVERITIES)}"
+    elif header.get(ROWS_OF, "log") not in DEFAULT:
+        reason = f"{ROWS_OF} is {header[ROWS_OF]!r}, not a table of an audit"
     elif not isinstance(limits := header.get("limits", {}), dict):
         reason = "limits is not a table"
     else:

@@ -3,6 +3,7 @@
 -- severity = "error"
 -- needs = []
 -- about = "initialized partition to which members of a share group subscribe"
+-- rows_of = "share_partition_state"
 -- [limits.max_seconds]
 -- default = 300
 -- unit = "seconds"

@@ -96,7 +96,7 @@ def of_one_text(expectations: Iterable[Expectation]) -> list[list[Expectation]]:
     """Return the expectations that one query evaluates together: of equal texts and names of limits."""
     found: dict[tuple[str, ...], list[Expectation]] = {}
     for each in expectations:
-        found.setdefault((plain(each.text).strip(), *each.limits), []).append(each)
+        found.setdefault((plain(each.text).strip(), each.rows_of or "", *each.limits), []).append(each)
     return [*found.values()]
 
 

@@ -3,6 +3,7 @@
 -- severity = "warn"
 -- needs = []
 -- about = "handover of a task of a streams group"
+-- rows_of = "task_handover"
 -- [limits.max_tasks]
 -- default = 20
 -- unit = "tasks"

@@ -3,6 +3,7 @@
 -- severity = "error"
 -- needs = []
 -- about = "partition that was without an owner while a member was to have it"
+-- rows_of = "partition_handover"
 -- [limits.max_seconds]
 -- default = 300
 -- unit = "seconds"

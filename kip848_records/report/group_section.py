@@ -174,13 +174,8 @@ def _titled(title: str, kind: str) -> str:
 
 def with_rows(tables: Tables, cluster: str, sections: Sequence[GroupSection]) -> list[GroupSection]:
     """Return those of the sections that may have rows: all but those whose tables have none in the cluster."""
-    found = {row.name for row in tables.rows(sections_with_rows(sections), cluster)}
-    return [each for each in sections if not each.table or each.name in found]
-
-
-def sections_with_rows(sections: Sequence[GroupSection]) -> str:
-    """Return SQL for the names of the sections whose `table` has rows."""
-    return rendered(f"{_SQL}/sections_with_rows.sql", sections=[each for each in sections if each.table])
+    filled = tables.filled({each.table for each in sections if each.table}, cluster)
+    return [each for each in sections if not each.table or each.table in filled]
 
 
 def relations() -> dict[str, str]:

@@ -19,7 +19,8 @@ from kip848_records.queries import texts
 from kip848_records.queries.answers import ANSWERS
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.questions import questions
-from kip848_records.report.group_section import relations, sections_with_rows
+from kip848_records.queries.tables import filled_text
+from kip848_records.report.group_section import relations
 from kip848_records.report.group_sections import SECTIONS
 from kip848_records.report.metrics import _LAST_RUN
 from kip848_records.report.sql import query
@@ -60,7 +61,7 @@ SAMPLED = 60
 
 QUESTIONS = questions()
 REPORTS = texts.folder("report/sql")
-PAGE = texts.folder("report/page/sql").keys() - {"section", "sections_with_rows"} - relations().keys()
+PAGE = texts.folder("report/page/sql").keys() - {"section"} - relations().keys()
 RELEASES = ("3.9.1-old", "3.9.1", "4.0.0", "4.4.0")
 """Each has a text of its own: what the release ignores, reads as another version, and refuses of type 0."""
 ASKED = (*EXPECTATIONS, *(replace(loadable_by(each), name=f"loadable_by {each}") for each in RELEASES))
@@ -70,7 +71,7 @@ OTHERS = {
     "counts": counts_text("partition = 2 AND ended_offset >= 10 AND ended_at > CAST(:as_of AS timestamp)"),
     "diagnosis as of": texts.query("queries/diagnosis_as_of"),
     "made anew": made_anew_text({0: 100, 1: 0, 2: 100}),
-    "sections with rows": sections_with_rows(SECTIONS),
+    "filled tables": filled_text({each.table for each in SECTIONS if each.table}),
     "cut": _CUT,
     "open": texts.completed(_OPEN),
     "last run": _LAST_RUN,
