@@ -8,6 +8,7 @@ from tests.audits import table_rows
 from tests.broker.clients import commit, make_topic, open_transaction
 from tests.broker.offsets_topic import partition_of
 from tests.progress import Watcher
+from tests.sessions import ON_CONNECT
 
 CLUSTER = "prod"
 STATES = ("latest_state", "group_state", "commit_progress", "commit_jump")
@@ -85,3 +86,19 @@ def test_both_engines_count_what_is_in_the_topic(spark, broker, tmp_path, commit
     assert [(row["records"], row["unchanged"], row["live_keys"]) for row in found[True] if row["key_type"] == 1] == [
         (4, 3, 1)
     ] * 3
+
+
+@pytest.mark.nightly
+@ON_CONNECT
+def test_a_session_of_connect_reads_a_topic_and_what_is_new_in_it(spark, broker, tmp_path):
+    group, outs = "on-connect", (tmp_path / "embedded", tmp_path / "connect")
+    make_topic(broker, group)
+    for times in (3, 2):
+        commit(broker, group, {(group, 0): times}, times=times)
+        for out, session in zip(outs, (None, spark), strict=True):
+            audit(broker, f"file:{out}", session)
+        expected, found = (states(out, group) for out in outs)
+        for row in expected["latest_state"]:
+            row["transaction"] = "unknown"  # Spark's Kafka source does not show it
+        assert found == expected
+        assert found["latest_state"]
