@@ -83,10 +83,14 @@ def classic_groups(
 
 
 def _read_workers(payloads: pa.Array, rows: Rows, found: list[Any], read: Callable[[bytes], Any]) -> None:
-    """Add the payloads of Connect workers, one at a time: their groups are small."""
-    for row, payload in zip(rows.tolist(), payloads.take(pa.array(rows, pa.int64())).to_pylist(), strict=True):
+    """Add the payloads of Connect workers; most recur from one generation to the next, and are read once."""
+    encoded = payloads.take(pa.array(rows, pa.int64())).fill_null(b"").dictionary_encode()
+    read_once: list[Any] = [None] * len(encoded.dictionary)
+    for place, payload in enumerate(encoded.dictionary.to_pylist()):
         with suppress(ValueError):
-            found[row] = read(payload) if payload else None
+            read_once[place] = read(payload) if payload else None
+    for row, place in zip(rows.tolist(), encoded.indices.to_pylist(), strict=True):
+        found[row] = read_once[place]
 
 
 def _versions(payloads: pa.Array, rows: Rows) -> list[int | None]:

@@ -188,7 +188,7 @@ class Generations:
         name, found = self._context.numbers.of_names.name, []
         for member, kept, missing in now.unapplied(before):
             topics = member.topics
-            wanted = missing if topics is None else {unit for unit in missing if name(unit)[0] in topics}
+            wanted = missing if topics is None else frozenset(unit for unit in missing if name(unit)[0] in topics)
             if kept or wanted:
                 found.append(
                     _new_unapplied(member_id=member.member_id, kept=rules.named(kept), missing=rules.named(wanted))

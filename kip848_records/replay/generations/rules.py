@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.replay.generations.generation import ASSIGNOR_CHANGED, Cause
 from kip848_records.replay.group.vocabulary import DOWNGRADED, UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from kip848_records.replay.generations.generation import Generation
     from kip848_records.replay.generations.last_owners import Gap
     from kip848_records.replay.generations.round import Round
     from kip848_records.replay.group.context import Context
+    from kip848_records.replay.numbers import PartitionNumbers
     from kip848_records.replay.records import ClassicMemberValue
 
     Named = tuple[tuple[str, tuple[int, ...]], ...]
+
+_REMEMBERED: Final = 256
+"""How many sets of units are remembered with their names."""
 
 
 class End(NamedTuple):
@@ -117,13 +122,20 @@ class ProtocolRules:
     def finish(self) -> None:
         """Write what is open at the end of the log."""
 
-    def named(self, units: Iterable[int]) -> Named:
-        """Return units by topic, or by connector, both sorted."""
-        by_topic: dict[str, list[int]] = {}
-        name = self._context.numbers.of_names.name
-        for topic, number in map(name, sorted(units)):
-            by_topic.setdefault(topic, []).append(number)
-        return tuple((topic, tuple(sorted(by_topic[topic]))) for topic in sorted(by_topic))
+    @cached_property
+    def named(self) -> Callable[[frozenset[int]], Named]:
+        """A function that returns units by topic, or by connector, both sorted.
+
+        Most members have the same units in the next generation.
+        """
+        return lru_cache(_REMEMBERED)(partial(_named, self._context.numbers.of_names))
+
+
+def _named(numbers: PartitionNumbers, units: frozenset[int]) -> Named:
+    by_topic: dict[str, list[int]] = {}
+    for topic, number in map(numbers.name, sorted(units)):
+        by_topic.setdefault(topic, []).append(number)
+    return tuple((topic, tuple(sorted(by_topic[topic]))) for topic in sorted(by_topic))
 
 
 def has_other_protocol(now: Generation, before: Generation) -> bool:
