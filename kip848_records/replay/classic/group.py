@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from kip848_records.kinds import CLASSIC, Role
 from kip848_records.replay.classic.downgrade import owners_of
@@ -48,7 +48,7 @@ class ClassicGroup:
     def replay(self, record: Record) -> None:
         """Replay a type 2."""
         self.generation_before = None if self.value is None else self.value.generation
-        self.value = cast("ClassicGroupValue | None", record.value)
+        self.value = record.value
         self.offset = record.offset
         self.is_lost = False
         self.is_written = True

@@ -5,7 +5,7 @@ Names and order follow `ConsumerGroup` in Kafka's group coordinator.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CONSUMER, Role
 from kip848_records.replay.consumer.anomalies import ConsumerAnomalies
@@ -52,7 +52,7 @@ class ConsumerGroup(ModernGroup):
     def replay_regular_expression(self, record: Record) -> None:
         """Replay a type 16."""
         self.end.is_eventful = True
-        value = cast("RegularExpressionValue | None", record.value)
+        value: RegularExpressionValue | None = record.value
         regex = record.regex or ""
         self.causes.regular_expression(regex, value)
         if value is not None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 from kip848_records.kinds import CONSUMER
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import MOVED, REVOKED
-from kip848_records.replay.modern.handover import is_skewed
 from kip848_records.replay.modern.ownership import Ownership
 from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import PARTITION_HANDOVER, STOPPED_PARTITION
@@ -40,7 +39,6 @@ class ConsumerOwnership(Ownership):
             topic_id=topic_id,
             partition=number,
             group_epoch=None if member is None else member.epoch,
-            clock_skew=is_skewed(columns, context.operation, begin),
             **columns,
             has_end=has_end,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from kip848_records.kinds import STREAMS
@@ -48,7 +49,7 @@ class Rebalance(NamedTuple):
     revoked: tuple[Any, ...]
 
 
-_REBALANCE: Final = Rebalance._fields[:-1]
+_REBALANCE: Final = attrgetter(*Rebalance._fields[:-1])
 
 
 class Resolution(NamedTuple):
@@ -86,6 +87,9 @@ class Generation(NamedTuple):
     leader: str | None = None
     error: int | None = None
     warm_ups: Any = None
+
+
+_GENERATION: Final = attrgetter(*Generation._fields)
 
 
 class ConfigRead(NamedTuple):
@@ -272,7 +276,7 @@ class ObservedRows:
         if row.began_at is None:
             return
         revoked = tuple(blocker for blocker in row.blockers or () if blocker.revoke_ms)
-        self.rebalances.append(Rebalance._make([*(getattr(row, name) for name in _REBALANCE), revoked]))
+        self.rebalances.append(Rebalance._make((*_REBALANCE(row), revoked)))
 
     def _epoch(self, row: Row) -> None:
         if row.assigned_at is not None and row.target_partitions:
@@ -283,7 +287,7 @@ class ObservedRows:
             self.sizes.append((at, size))
 
     def _generation(self, row: Row) -> None:
-        new = Generation._make(getattr(row, name) for name in Generation._fields)
+        new = Generation._make(_GENERATION(row))
         unapplied = _first_units(row.unapplied or ())
         if self.generations and self.generations[-1].unapplied == unapplied:
             unapplied = self.generations[-1].unapplied  # a loop has the same in each round: it is remembered once

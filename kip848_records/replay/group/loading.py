@@ -10,7 +10,7 @@ A release ignores the records of types that it does not know, and so may have an
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.kinds import CLASSIC, KINDS, Role
 from kip848_records.replay import refusals
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _write_anomaly: Final = row_writer(ANOMALY)
 _write_refused: Final = row_writer(REFUSED_RECORD)
 
+_LOST: Final = Role.LOST
+_CLASSIC_GROUP: Final = Role.CLASSIC_GROUP
 _SIMPLE: Final = "simple"
 _DELETED_EPOCH: Final = -1
 _DIALECT: Final = "kafka"
@@ -110,7 +112,7 @@ class Loading:
 
     def replay(self, record: Record) -> None:
         """Replay a record, and note whether a coordinator refuses it. It is applied in any case."""
-        if not self._is_kafka or record.role is Role.LOST:  # a lost record is unknown
+        if not self._is_kafka or record.role is _LOST:  # a lost record is unknown
             return
         knowers = self._knowers.get(record.key_type)
         if knowers is None:
@@ -197,7 +199,7 @@ class LoadedGroup:
     def replay(self, record: Record) -> None:
         """Replay a record of a type that the releases know."""
         role, kind = record.role, record.kind
-        if role is Role.CLASSIC_GROUP:
+        if role is _CLASSIC_GROUP:
             self._replay_classic(record)
             return
         has_group = self._kind == kind
@@ -261,7 +263,7 @@ class LoadedGroup:
 
     def _replay_classic(self, record: Record) -> None:
         """Replay a type 2. It replaces the group, or removes it, whatever its type is."""
-        value = cast("ClassicGroupValue | None", record.value)
+        value: ClassicGroupValue | None = record.value
         if value is None:
             self._begin(None, record.offset)
             return
@@ -272,7 +274,7 @@ class LoadedGroup:
         self._begin(CLASSIC if value.member_ids or value.protocol_type else _SIMPLE, record.offset)
 
     def _replay_group_epoch(self, record: Record) -> None:
-        value = cast("GroupEpochValue | StreamsGroupEpochValue | None", record.value)
+        value: GroupEpochValue | StreamsGroupEpochValue | None = record.value
         if value is not None:
             self._context.writers &= self._rules.writers(value)
             return
@@ -292,7 +294,7 @@ class LoadedGroup:
 
     def _replay_assignment_epoch(self, record: Record) -> None:
         if record.value is not None:
-            self._assignment_epoch = cast("int", record.value)
+            self._assignment_epoch = record.value
             return
         if self._targets:
             self._refuse(record, refusals.ASSIGNMENT_WITH_TARGETS, max(self._targets.values()))
@@ -322,7 +324,7 @@ class LoadedGroup:
     def _replay_current_assignment(self, record: Record) -> None:
         member_id = record.member_id or ""
         member = self._members.get(member_id)
-        value = cast("CurrentAssignmentValue | None", record.value)
+        value: CurrentAssignmentValue | None = record.value
         if member is None:
             if value is None:
                 return

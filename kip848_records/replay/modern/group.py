@@ -73,7 +73,8 @@ class ModernGroup(ModernState):
         """Replay a member's metadata (types 5, 10, 19)."""
         member = self._touch(record)
         self.end.is_eventful = True
-        before, value = cast("MemberValue | None", member.value), cast("MemberValue | None", record.value)
+        before = cast("MemberValue | None", member.value)
+        value: MemberValue | None = record.value
         member.value = value
         if before is not None:
             self.classic_members -= before.is_classic
@@ -96,7 +97,7 @@ class ModernGroup(ModernState):
 
     def replay_target_assignment_epoch(self, record: Record) -> None:
         """Replay an assignment epoch (types 6, 12, 20): an assignment, if the epoch is above all earlier ones."""
-        epoch = cast("int | None", record.value)
+        epoch: int | None = record.value
         before = self.assignment_epoch
         self.end.is_eventful = True
         self.assignment_epoch = epoch
@@ -115,7 +116,7 @@ class ModernGroup(ModernState):
         """Replay a member's target (types 7, 13, 21)."""
         member = self._touch(record)
         self.end.is_eventful = True
-        value = cast("frozenset[int] | None", record.value)
+        value: frozenset[int] | None = record.value
         member.has_target = value is not None
         if value is None:
             self.targets.delete(member)
@@ -127,7 +128,7 @@ class ModernGroup(ModernState):
         member = self.members.get(record.member_id or "")
         if member is None or not member.touched:
             member = self._touch(record)
-        value = cast("CurrentAssignmentValue | None", record.value)
+        value: CurrentAssignmentValue | None = record.value
         member.current = value
         member.current_offset = record.offset
         member.current_at = record.timestamp

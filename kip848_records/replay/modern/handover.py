@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 from kip848_records.replay.group.context import Stopwatch, ms_between
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kip848_records.replay.group.context import Operation
     from kip848_records.replay.modern.member import Member
 
@@ -31,6 +29,7 @@ class Gap:
 
 
 def handover(  # noqa: PLR0913 - two owners and what is between them
+    operation: Operation,
     from_member: str | None,
     member: Member | None,
     at: int | None,
@@ -44,30 +43,22 @@ def handover(  # noqa: PLR0913 - two owners and what is between them
     `member`: the new owner, None: there is none. `gap`: the time without an owner, which ended at the time `at` and at
     `elapsed`, each None if unknown; without a gap the previous owner, if any, has not released the partition.
     """
-    columns: dict[str, Any] = {
+    unowned_ms = wanted_ms = None
+    clock_skew = False
+    if gap is not None and gap.offset is not None:
+        unowned_ms = ms_between(gap.at, at)
+        wanted_ms = None if elapsed is None else gap.wanted.ms_until(elapsed)
+        is_too_short = unowned_ms is not None and wanted_ms is not None and wanted_ms > unowned_ms
+        clock_skew = is_too_short or operation.is_skewed(gap.offset, unowned_ms)
+    return {
         "from_member": from_member,
-        "released_at": None,
-        "released_offset": None,
-        "unowned_ms": None,
+        "released_at": None if gap is None else gap.at,
+        "released_offset": None if gap is None else gap.offset,
+        "unowned_ms": unowned_ms,
         "wanted": was_wanted,
-        "wanted_ms": None,
-        "acquired_offset": None,
-        "to_member": None,
-        "acquired_at": None,
+        "wanted_ms": wanted_ms,
+        "acquired_offset": None if member is None else member.current_offset,
+        "to_member": None if member is None else member.member_id,
+        "acquired_at": None if member is None else at,
+        "clock_skew": clock_skew,
     }
-    if gap is not None:
-        columns["released_at"], columns["released_offset"] = gap.at, gap.offset
-        columns["unowned_ms"] = ms_between(gap.at, at)
-        columns["wanted_ms"] = None if elapsed is None else gap.wanted.ms_until(elapsed)
-    if member is not None:
-        columns["to_member"], columns["acquired_offset"] = member.member_id, member.current_offset
-        columns["acquired_at"] = at
-    return columns
-
-
-def is_skewed(columns: Mapping[str, Any], operation: Operation, begin: int) -> bool:
-    """Return the value of `clock_skew`. A first acquisition has no start."""
-    unowned_ms, wanted_ms = columns["unowned_ms"], columns["wanted_ms"]
-    if unowned_ms is not None and wanted_ms is not None and wanted_ms > unowned_ms:
-        return True
-    return operation.is_skewed(operation.went_back if columns["released_offset"] is None else begin, unowned_ms)

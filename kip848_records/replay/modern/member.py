@@ -96,11 +96,6 @@ class Member:
     spent_before: tuple[int, int] = (0, 0)
     """The ms in UNREVOKED_PARTITIONS and away when that rebalance began."""
 
-    @property
-    def instance_id(self) -> str | None:
-        """The group.instance.id of a static member."""
-        return None if self.value is None else self.value.instance_id
-
     def enter(self, state: int, elapsed: int) -> None:
         """Change the state at this moment."""
         self.spent[self.state] += elapsed - self.since

@@ -90,7 +90,7 @@ class Ownership:
         own less than its target. A group without members has no gaps.
         """
         for partition, gap in self._gaps.items():
-            if gap.was_wanted or partition in self._targets:
+            if gap.was_wanted or partition in self._targets.wanted:
                 self._rebalances.add_unowned(gap.elapsed, gap.offset)
 
     def end_unseen(self) -> None:
@@ -107,7 +107,7 @@ class Ownership:
             for partition in self._units.owned(held):
                 self._end_gap_unseen(partition)
                 if member.was_away:
-                    self._begin_gap(partition, member, member.current_at, was_wanted=partition in self._targets)
+                    self._begin_gap(partition, member, member.current_at, was_wanted=partition in self._targets.wanted)
         self._freed.clear()
         self._retarget()
         self._targets.end_operation()
@@ -263,7 +263,7 @@ class Ownership:
 
     def _was_wanted(self, partition: int) -> bool:
         """Return whether a released partition was in some target, including the targets of leavers."""
-        return partition in self._targets or partition in self._targets.deleted
+        return partition in self._targets.wanted or partition in self._targets.deleted
 
     def _begin_gap(self, partition: int, member: Member, at: int | None, *, was_wanted: bool) -> None:
         elapsed = self._context.operation.elapsed
@@ -273,13 +273,17 @@ class Ownership:
 
     def _open_gaps(self) -> None:
         for partition, member in self._released.items():
-            if any(not holder.was_away for holder in self.holders.get(partition, ())):
+            if self._has_owner(partition):
                 continue
             self._begin_gap(partition, member, self._context.operation.at, was_wanted=self._was_wanted(partition))
         self._released.clear()
 
+    def _has_owner(self, partition: int) -> bool:
+        holders = self.holders.get(partition)
+        return holders is not None and any(not holder.was_away for holder in holders)
+
     def _want(self, partition: int, gap: Gap) -> None:
-        wanted = partition in self._targets
+        wanted = partition in self._targets.wanted
         gap.wanted.run(self._context.operation.elapsed, is_running=wanted)
         if wanted:
             self.unwanted.discard(partition)
@@ -291,8 +295,7 @@ class Ownership:
         elapsed, targets = self._context.operation.elapsed, self._targets
         for partition in targets.retargeted:
             gap = self._gaps.get(partition)
-            is_free = gap is None and all(holder.was_away for holder in self.holders.get(partition, ()))
-            if is_free and partition in targets:
+            if gap is None and partition in targets.wanted and not self._has_owner(partition):
                 gap = self._gaps[partition] = Gap(None, None, None, elapsed, was_wanted=True)
             if gap is not None:
                 self._want(partition, gap)
@@ -314,11 +317,12 @@ class Ownership:
         has_end: bool = True,
     ) -> None:
         """Write a gap that lasts until a time, None if unknown. A gap that never had an owner is no handover."""
-        wanted = gap.was_wanted or partition in self._targets
+        wanted = gap.was_wanted or partition in self._targets.wanted
         if wanted:
             self._rebalances.add_unowned(gap.elapsed, gap.offset, elapsed)
         if gap.offset is not None:
-            columns = handover(gap.member_id, member, at, gap=gap, elapsed=elapsed, was_wanted=wanted)
+            operation = self._context.operation
+            columns = handover(operation, gap.member_id, member, at, gap=gap, elapsed=elapsed, was_wanted=wanted)
             self._emit(partition, gap.offset, columns, member, has_end=has_end)
 
     def _end_gap_unseen(self, partition: int) -> None:
@@ -327,7 +331,8 @@ class Ownership:
 
     def _emit_acquired(self, partition: int, begin: int, member: Member, owner: str | None) -> None:
         """Write an acquisition that ends no gap; `owner`: the member that has not released the partition."""
-        self._emit(partition, begin, handover(owner, member, self._context.operation.at), member)
+        operation = self._context.operation
+        self._emit(partition, begin, handover(operation, owner, member, operation.at), member)
 
     def _emit(
         self, partition: int, begin: int, columns: Mapping[str, Any], member: Member | None, *, has_end: bool = True

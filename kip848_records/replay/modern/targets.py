@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from kip848_records.replay.modern.member import NOTHING, Claims
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from kip848_records.replay.modern.member import Member
     from kip848_records.replay.numbers import Units
     from kip848_records.replay.records import Record
@@ -35,6 +37,8 @@ class Assignment(NamedTuple):
 class Targets:
     """The target owner of each partition by the types 7. `claims`: the members whose targets contain a partition.
 
+    `wanted`: the partitions that some member is to have.
+
     Since the operation began: `retargeted`: partitions that were added to a target, or removed from one. `deleted`:
     those of targets with a tombstone.
     """
@@ -42,14 +46,12 @@ class Targets:
     def __init__(self, units: Units) -> None:
         self._owned = units.owned
         self.claims = Claims()
+        self.wanted: Collection[int] = self.claims
         self.retargeted: set[int] = set()
         self.deleted: set[int] = set()
         self._before: dict[int, str | tuple[str] | None] = {}
         self._compared_with: int | None = None
         self._ordinal = 0
-
-    def __contains__(self, partition: int) -> bool:
-        return partition in self.claims
 
     def delete(self, member: Member) -> None:
         """Delete a member's target."""
@@ -112,5 +114,5 @@ class Targets:
         claims = self.claims.get(partition)
         if claims is None:
             return None
-        instance_id = claims[-1].instance_id
-        return claims[-1].member_id if instance_id is None else (instance_id,)
+        value = claims[-1].value
+        return claims[-1].member_id if value is None or value.instance_id is None else (value.instance_id,)

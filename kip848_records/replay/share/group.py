@@ -49,13 +49,13 @@ class ShareGroup(ModernGroup):
         member = self.members.get(record.member_id or "")
         before = None if member is None else member.value
         super().replay_member(record)
-        value = cast("MemberValue | None", record.value)
+        value: MemberValue | None = record.value
         self.targets.subscribe(_topics(before), _topics(value))
 
     def replay_share_state(self, record: Record) -> None:
         """Replay a type 15."""
         self.end.is_eventful = True
-        value = cast("ShareStateValue | None", record.value)
+        value: ShareStateValue | None = record.value
         self.targets.initialize(() if value is None else value.initialized)
         self._share_ownership.states.change(value, record.offset)
 

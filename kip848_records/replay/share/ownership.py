@@ -31,12 +31,9 @@ class ShareTargets(Targets):
 
     def __init__(self, units: Units) -> None:
         super().__init__(units)
-        self._wanted: set[int] = set()
+        self.wanted: set[int] = set()
         self._initialized: dict[str, frozenset[int]] = {}
         self._subscribers: dict[str, int] = {}
-
-    def __contains__(self, partition: int) -> bool:
-        return partition in self._wanted
 
     def retarget(self, member: Member, target: frozenset[int]) -> None:
         """Replace a member's target; a partition may be in several."""
@@ -76,9 +73,9 @@ class ShareTargets(Targets):
     def _want(self, topic: str, before: frozenset[int]) -> None:
         now = self._initialized.get(topic, NOTHING)
         wanted = now if topic in self._subscribers else NOTHING
-        for partition in (before | now) & self._wanted ^ wanted:
+        for partition in (before | now) & self.wanted ^ wanted:
             self.retargeted.add(partition)
-            self._wanted ^= {partition}
+            self.wanted ^= {partition}
 
 
 class ShareOwnership(Ownership):
@@ -111,7 +108,7 @@ class ShareOwnership(Ownership):
         """Begin and end the time in which no member has a wanted partition."""
         elapsed, targets, gaps = self._context.operation.elapsed, self._targets, self._gaps
         for partition in targets.retargeted:
-            if partition in targets and partition not in self.holders:
+            if partition in targets.wanted and partition not in self.holders:
                 gaps.setdefault(partition, Gap(None, None, None, elapsed, was_wanted=True))
             elif partition in gaps:
                 self._end_gap(partition)

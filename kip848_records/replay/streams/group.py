@@ -55,7 +55,7 @@ class StreamsGroup(ModernGroup):
     def replay_member(self, record: Record) -> None:
         """Replay a type 19."""
         super().replay_member(record)
-        value = cast("StreamsMemberValue | None", record.value)
+        value: StreamsMemberValue | None = record.value
         if value is not None:
             member = self.members[record.member_id or ""]
             self.end.waits.change_process(member, value.process_id)
@@ -64,7 +64,7 @@ class StreamsGroup(ModernGroup):
     def replay_topology(self, record: Record) -> None:
         """Replay a type 23."""
         self.end.is_eventful = True
-        value = cast("TopologyValue | None", record.value)
+        value: TopologyValue | None = record.value
         self.topology_epoch = None if value is None else value.epoch
         if value is not None:
             cast("TaskOwnership", self.end.ownership).topology(value)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 from kip848_records.kinds import STREAMS
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import ACQUIRED, OPEN, REMOVED, UNKNOWN
-from kip848_records.replay.modern.handover import is_skewed
 from kip848_records.replay.modern.ownership import Ownership
 from kip848_records.replay.numbers import ROLES, is_active, task_of
 from kip848_records.replay.rows import row_writer
@@ -125,7 +124,6 @@ class TaskOwnership(Ownership):
             epoch=None if member is None else member.epoch,
             status=status,
             ended_at=context.operation.at if has_end else None,
-            clock_skew=is_skewed(columns, context.operation, begin),
             **columns,
             has_end=has_end,
             extra=(self._assigned,),
