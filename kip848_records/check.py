@@ -1,4 +1,4 @@
-"""`kip848 check`: evaluates each expectation by one query per cluster, on the tables of an audit."""
+"""`kip848 check`: evaluates expectations on the tables of an audit: one query for each text and cluster."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from kip848_records.expectations.results import (
     Result,
     Verdict,
 )
-from kip848_records.expectations.sql import ADVICE, DETAIL, EXPECTATION, LASTS, NAMES_BLOCKER, of_one_text, query
+from kip848_records.expectations.sql import ADVICE, DETAIL, EXPECTATION, LASTS, NAMES_BLOCKER, grouped_by_text, query
 from kip848_records.kinds import kind_of
 from kip848_records.queries.changed_limits import changed_limits
+from kip848_records.queries.marked_numbers import with_numbers
 from kip848_records.queries.needs import lacking
-from kip848_records.queries.numbers import with_numbers
 from kip848_records.queries.texts import completed
 from kip848_records.replay.diagnosis.limits import ENABLED, limits_of
 from kip848_records.tables.errors import NoGroupError
@@ -36,7 +36,7 @@ from kip848_records.tables.location import groups_command, place_text
 from kip848_records.text import count_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from typing import Self
 
     from kip848_records.expectations import Expectation
@@ -139,9 +139,9 @@ def _answers(  # noqa: PLR0913, PLR0917 - what is evaluated, on what, for whom
             possible.append(each)
         else:
             answers[each.name] = unmet
-    filled = tables.filled({each.rows_of for each in possible if each.rows_of is not None}, of.run.cluster)
-    for alike in of_one_text(possible):
-        if alike[0].rows_of is not None and alike[0].rows_of not in filled:
+    has_rows = _with_rows(tables, of.run.cluster, {each.rows_of for each in possible if each.rows_of is not None})
+    for alike in grouped_by_text(possible):
+        if alike[0].rows_of is not None and alike[0].rows_of not in has_rows:
             answers |= {each.name: _nothing(each, settings[each.name], of, group) for each in alike}
             continue
         try:
@@ -155,6 +155,16 @@ def _answers(  # noqa: PLR0913, PLR0917 - what is evaluated, on what, for whom
         except Exception as error:  # noqa: BLE001 - the results of the other expectations stand
             answers |= {each.name: error for each in alike}
     return answers
+
+
+def _with_rows(tables: Tables, cluster: str, names: Collection[str]) -> Collection[str]:
+    """Return those of some tables that have rows, or all if one cannot be read: the text that needs it says why."""
+    try:
+        return tables.with_rows(names, cluster)
+    except Kip848Error:
+        raise
+    except Exception:  # noqa: BLE001 - as in `_answers`
+        return names
 
 
 def _evaluate(  # noqa: PLR0913, PLR0917 - what is evaluated, on what, for whom
@@ -305,5 +315,6 @@ def _age(row: Any) -> int | None:  # noqa: ANN401 - as below
 
 def _finding(cluster: str, row: Any, groups: BlockedGroups) -> Finding:  # noqa: ANN401 - a row of any query
     found = {name: getattr(row, name) for name in DETAIL} | {"message": with_numbers(row.message or "")}
-    finding = Finding(cluster, **found, advice=getattr(row, ADVICE, None), age_ms=_age(row))
+    advice = getattr(row, ADVICE, None)
+    finding = Finding(cluster, **found, advice=advice and with_numbers(advice), age_ms=_age(row))
     return groups.complete(finding, names_blocker=bool(getattr(row, NAMES_BLOCKER, False)))

@@ -54,8 +54,7 @@ def duration_text(millis: int | None) -> str:
     """Return a time span for people: `172 ms`, `4.1 s`, `1 min 28 s`, `2 d 3 h`; empty for None.
 
     From a minute on these are its two largest units, below it seconds with a tenth, rounded down. Negative ones are
-    empty too, because then two clocks differ. For the page this rule is
-    also `spanText` of `report/page/templates/text.js`.
+    empty too, because then two clocks differ. `spanText` of `report/page/templates/text.js` is this rule for the page.
     """
     if millis is None or millis < 0:
         return ""
@@ -70,9 +69,20 @@ def duration_text(millis: int | None) -> str:
 
 def lasting_text(millis: int | None, *, is_minimum: bool = False) -> str:
     """Return for how long something lasts, to be appended to a sentence: `` for 5 s``; empty if that is unknown."""
-    if millis is None or millis < 0:
-        return "" if millis is None else " for an unknown time (the broker's clock went back)"
-    return f" for {_MINIMUM if is_minimum else ''}{duration_text(millis)}"
+    if millis is None:
+        return ""
+    return (
+        f" for {unknown_time_text(millis)}"
+        if millis < 0
+        else f" for {_MINIMUM if is_minimum else ''}{duration_text(millis)}"
+    )
+
+
+def unknown_time_text(millis: int | None) -> str:
+    """Return what stands for a time span that is not known, or negative, in a sentence; empty for any other."""
+    if millis is None:
+        return "an unknown time"
+    return "an unknown time (the broker's clock went back)" if millis < 0 else ""
 
 
 def span_text(millis: int | None, *, is_minimum: bool = False) -> str:

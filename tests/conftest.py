@@ -80,8 +80,8 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_unconfigure(config):
-    if not hasattr(config, "workerinput"):
-        Path(os.environ.pop(_PROGRAMS)).unlink()
+    if not hasattr(config, "workerinput") and _PROGRAMS in os.environ:
+        Path(os.environ.pop(_PROGRAMS)).unlink(missing_ok=True)
 
 
 def heed_interrupts():

@@ -211,6 +211,7 @@ TWO = [
         JOIN limits ON limits.group_id = group_state.group_id
         """,
         limits={"max_members": Limit(4, "members", "few")},
+        is_shared=True,
     )
     for name in ("few", "some")
 ]
@@ -250,3 +251,42 @@ def test_a_query_that_fails_is_a_fault_of_each_expectation_of_its_text(out):
     settings = {each.name: Setting(ERROR) for each in broken}
     results = check(DuckTables(out), settings, expectations=broken, cluster="b")
     assert [[*each.faults] for each in results.results] == [["b"], ["b"]]
+
+
+def test_texts_that_happen_to_be_equal_are_asked_apart(out):
+    """Those of a user: no column says which expectation a row is about, though one may have that name."""
+    text = FEW_MEMBERS.text.replace("SELECT", "SELECT 'at most' AS expectation,", 1)
+    alike = [replace(FEW_MEMBERS, name=name, text=text, path=f"{name}.sql") for name in ("few", "some")]
+    settings = {"few": Setting(ERROR, {"max_members": 1}), "some": Setting(WARN, {"max_members": 5})}
+    few, some = check(DuckTables(out), settings, expectations=alike, cluster="b").results
+    assert [(each.passed, each.errors, each.warnings, each.unknowns) for each in (few, some)] == [
+        (1, 7, 1, 1),
+        (7, 0, 2, 1),
+    ]
+
+
+def test_advice_is_a_part_of_its_message(out):
+    advice = "concat('ask ', duration(5000))"
+    text = FEW_MEMBERS.text.replace(
+        "text(members)) AS message", f"text(members), ', ', {advice}) AS message, {advice} AS advice_in_message"
+    )
+    (result,) = check(
+        DuckTables(out), {"few_members": Setting(ERROR)}, expectations=[replace(FEW_MEMBERS, text=text)], cluster="b"
+    ).results
+    assert result.violations
+    assert {(each.advice, each.message.endswith(", ask 5 s")) for each in result.violations} == {("ask 5 s", True)}
+
+
+def test_a_table_that_cannot_be_read_is_a_fault_of_its_expectation_alone(tmp_path):
+    write(
+        tmp_path,
+        "c",
+        audit_runs=[{"run": 1, "captured_at": CAPTURED_AT}],
+        group_state=[group("g", 2)],
+        partition_handover=[{}],
+    )
+    for file in (tmp_path / "partition_handover").glob("**/*.parquet"):
+        file.write_bytes(b"no Parquet")
+    asked = [each for each in EXPECTATIONS if each.name in {"unowned_time", "group_stable"}]
+    stable, unowned = check(DuckTables(str(tmp_path)), load_settings(), expectations=asked).results
+    assert (stable.name, [*stable.faults], [*unowned.faults]) == ("group_stable", [], ["c"])

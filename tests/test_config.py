@@ -83,6 +83,10 @@ def test_an_expectation_of_ones_own_is_in_a_folder_that_the_file_names(tmp_path)
         ("mine", OWN.replace("-- [", '-- severity = "fatal"\n-- ['), "severity is 'fatal', not one of"),
         ("mine", OWN.replace("SELECT 1", ""), "there is no SELECT"),
         ("mine", "-- = 1\nSELECT 1", "its header is not TOML"),
+        ("mine", f"-- rows_of = ['log']\n{OWN}", "rows_of is ['log'], not a table of an audit"),
+        ("mine", f"-- rows_of = 'logs'\n{OWN}", "rows_of is 'logs', not a table of an audit"),
+        ("mine", f"-- shared = 1\n{OWN}", "shared is 1, not true or false"),
+        ("mine", f"-- shared = true\n{OWN}", "only expectations of kip848 share a text"),
         ("group_stable", OWN.replace("mine", "group_stable"), "kip848 has an expectation of that name"),
     ],
 )

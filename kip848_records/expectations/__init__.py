@@ -51,6 +51,8 @@ def load_expectations(folder: str | None) -> tuple[Expectation, ...]:
     own = [read_expectation(path) for path in sorted(Path(folder).glob("*.sql"))]
     known = {each.name for each in EXPECTATIONS}
     for each in own:
+        if each.is_shared:
+            raise InputError.bad_expectation(each.path, "only expectations of kip848 share a text")
         if each.name in known:
             raise InputError.bad_expectation(each.path, "kip848 has an expectation of that name")
     return (*EXPECTATIONS, *own)

@@ -21,7 +21,8 @@ LARGEST: Final = 1e12
 """An upper limit for seconds: longer than any log, and small enough to be exact in ms as a double."""
 
 ROWS_OF: Final = "rows_of"
-_KEYS: Final = {"name", "sentence", "severity", "limits", ROWS_OF, *OF_ALL}
+_SHARED: Final = "shared"
+_KEYS: Final = {"name", "sentence", "severity", "limits", ROWS_OF, _SHARED, *OF_ALL}
 _LIMIT_KEYS: Final = {"default", "unit", "reason"}
 
 
@@ -44,8 +45,9 @@ class Expectation:
     null if it does not apply); and ``message``, with the expected and the actual value. It may have others, those of
     `expectations.sql`. `about`: the noun of such an item. `needs`: names
     in `queries.needs` without which nothing is evaluated; `without`: what is not looked for without others. `rows_of`:
-    the table that the text starts from, if it is one of single kinds of groups: without rows there the text is not run,
-    because planning it takes a while. A result without items is not applicable.
+    a table of which each row of the answer needs one: if it has none, the text is not run, because planning it takes a
+    while. `is_shared`: others of this package have the same text, and its column ``expectation`` says which of them a
+    row is about. A result without items is not applicable.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Expectation:
     needs: Sequence[str] = ()
     without: Mapping[str, str] = field(default_factory=dict)
     rows_of: str | None = None
+    is_shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,7 @@ def read_expectation(path: Path | Traversable) -> Expectation:
         header.get("severity", ERROR),
         {name: Limit(**limit) for name, limit in header.get("limits", {}).items()},
         str(path),
+        is_shared=header.get(_SHARED, False),
         **{name: header[name] for name in (ABOUT, NEEDED, WITHOUT, ROWS_OF) if name in header},
     )
 
@@ -117,8 +121,10 @@ def _check(path: Path | Traversable, header: dict[str, Any]) -> None:
         reason = "its header has no sentence with the expected condition"
     elif header.get("severity", ERROR) not in SEVERITIES:
         reason = f"severity is {header['severity']!r}, not one of {', '.join(SEVERITIES)}"
-    elif header.get(ROWS_OF, "log") not in DEFAULT:
+    elif ROWS_OF in header and header[ROWS_OF] not in [*DEFAULT]:
         reason = f"{ROWS_OF} is {header[ROWS_OF]!r}, not a table of an audit"
+    elif not isinstance(header.get(_SHARED, False), bool):
+        reason = f"{_SHARED} is {header[_SHARED]!r}, not true or false"
     elif not isinstance(limits := header.get("limits", {}), dict):
         reason = "limits is not a table"
     else:

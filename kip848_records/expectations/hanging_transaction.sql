@@ -22,7 +22,7 @@ SELECT
         CASE
             WHEN status = 'unnamed' THEN concat('the last stable offset stands for ', at_least(age_ms))
             WHEN status = 'unknown' THEN concat('the log does not show it for producer ', text(producer_id))
-            ELSE concat('that of producer ', text(producer_id), ' is open for ', coalesce(nullif(duration(age_ms), ''), 'an unknown time'))
+            ELSE concat('that of producer ', text(producer_id), ' is open for ', span(age_ms))
         END,
         CASE WHEN waiting IS NULL THEN '' ELSE concat(
             ': ', counted(waiting, committed offset), ' of ', array_join(group_ids, ', '), ' wait for it, ',

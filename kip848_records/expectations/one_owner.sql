@@ -3,6 +3,7 @@
 -- severity = "error"
 -- needs = []
 -- about = "group"
+-- shared = true
 
 SELECT rule AS expectation, verdict, group_id, group_epoch, member_id, partition, invariants.offset, message
 FROM invariants

@@ -68,7 +68,9 @@ _TEXT: Final = rendered(
 
 def _expectation(name: str, expected: str, about: str) -> Expectation:
     needs = ("offset_commits",) if about == _COMMITS else ()
-    return Expectation(name, expected, _TEXT, ERROR, _LIMITS, needs=needs, about="group" if about == _LOG else about)
+    return Expectation(
+        name, expected, _TEXT, ERROR, _LIMITS, needs=needs, about="group" if about == _LOG else about, is_shared=True
+    )
 
 
 PATTERNS: Final = tuple(_expectation(each.name, str(each.expected), each.about) for each in _EXPECTED.values())

@@ -13,8 +13,9 @@ A text may use the tables, and:
   say it once for several findings of one cause.
 - the column ``lasts_ms`` of its answer: for how long what it finds lasts at the capture, or lasted, in ms. Programs get
   it beside the message, which says it in words.
-- the column ``expectation`` of its answer: the one that a row is about, by name. Expectations whose texts are equal
-  are evaluated by one query, in which `limits` names each of them too, and has its row for every group id.
+- the column ``expectation`` of its answer, if the text is that of several expectations of this package
+  (`Expectation.is_shared`): which of them a row is about. `limits` then has such a column too, and a row for each of
+  them and each group id.
 - the parameters ``:captured_at`` and ``:dialect`` of the run, and ``:now``. The age of what is open is not measured to
   that time, but to that of its partition: ``group_state.captured_at``, or ``captures.captured_at``.
 """
@@ -61,7 +62,7 @@ def query(
     *,
     only: str | None = None,
 ) -> tuple[str, dict[str, Parameter]]:
-    """Return a query about expectations of one text (`of_one_text`), and its parameters, except those of the run.
+    """Return a query about expectations of one text (`grouped_by_text`), and its parameters, except those of the run.
 
     The query returns the first rows of each verdict, errors first: ``verdict, nth``, `DETAIL`, and the counts of all
     rows with this verdict, ``total`` and ``errors``. All passed rows become one row. A shared text returns these for
@@ -74,7 +75,7 @@ def query(
     own = {_SILENCE: read(_SILENCE_OF_LIMITS)} if _SILENCE_LIMIT in expectations[0].limits else {}
     shared = relations_of(text, own)
     own_words = words(text)
-    is_shared = EXPECTATION in own_words
+    is_shared = expectations[0].is_shared
     named = {word for each in (text, *shared.values()) for word in words(each)}
     limits, parameters = _limits(expectations, settings, sorted(named & WITH_GROUPS), is_shared=is_shared)
     more = tuple(name for name in (NAMES_BLOCKER, ADVICE, LASTS) if name in own_words)
@@ -86,17 +87,17 @@ def query(
         detail=(*DETAIL, *more),
         more=more,
         has_severity=SEVERITY in own_words,
-        excluded=[*_excluded(without or {}, is_shared=is_shared), *_others(only)],
+        excluded=[*_excluded(without or {}, is_shared=is_shared), *_not_about(only)],
         kept=kept,
     )
     return rows, parameters
 
 
-def of_one_text(expectations: Iterable[Expectation]) -> list[list[Expectation]]:
-    """Return the expectations that one query evaluates together: of equal texts and names of limits."""
-    found: dict[tuple[str, ...], list[Expectation]] = {}
+def grouped_by_text(expectations: Iterable[Expectation]) -> list[list[Expectation]]:
+    """Return the expectations in groups, of which one query evaluates each: those that share a text, others alone."""
+    found: dict[str, list[Expectation]] = {}
     for each in expectations:
-        found.setdefault((plain(each.text).strip(), each.rows_of or "", *each.limits), []).append(each)
+        found.setdefault(plain(each.text) if each.is_shared else each.name, []).append(each)
     return [*found.values()]
 
 
@@ -109,7 +110,7 @@ def _excluded(without: Mapping[str, Sequence[str | None]], *, is_shared: bool) -
             yield f"{of_name}evaluated_.group_id IS NULL"
 
 
-def _others(only: str | None) -> Iterator[str]:
+def _not_about(only: str | None) -> Iterator[str]:
     if only is not None:
         yield f"evaluated_.group_id IS DISTINCT FROM {literal(only)}"
 
@@ -119,8 +120,8 @@ def _limits(
 ) -> tuple[str, dict[str, Parameter]]:
     parameters: dict[str, Parameter] = {}
     parts = []
-    for part, (names, patterns, columns) in enumerate(_of_one_setting(expectations, settings)):
-        parts.append((names, [(name, type_, len(patterns)) for name, (type_, _) in columns.items()]))
+    for part, (names, patterns, columns) in enumerate(_grouped_by_setting(expectations, settings)):
+        parts.append(([*map(literal, names)], [(name, type_, len(patterns)) for name, (type_, _) in columns.items()]))
         parameters |= {f"pattern_{part}_{nth}": _like(pattern) for nth, pattern in enumerate(patterns)}
         for name, (_, values) in columns.items():
             places = ("all", *range(len(patterns)))
@@ -128,7 +129,7 @@ def _limits(
     return rendered(_LIMITS, tables=tables, parts=parts, has_names=is_shared), parameters
 
 
-def _of_one_setting(
+def _grouped_by_setting(
     expectations: Sequence[Expectation], settings: Mapping[str, Setting]
 ) -> list[tuple[list[str], list[str], _Columns]]:
     """Return the expectations of equal limits and severities together: their names, patterns of groups, columns."""

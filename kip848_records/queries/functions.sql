@@ -1,5 +1,5 @@
 {# The functions that the SQL of an expectation or a report may call besides those that both engines have: a call is
-   replaced by its text. The comment before each says what it returns. `texts.py` has the values that they list. #}
+   replaced by its text. Those that return a number for people are for the messages of expectations only. The comment before each says what it returns. `texts.py` has the values that they list. #}
 
 {# Return `violation` or `pass`; `unknown` if the log does not show it. #}
 {% macro verdict(violated, known) -%}
@@ -182,7 +182,7 @@ coalesce({{ setting }}, {{ offsets_retention_ms }})
 CASE{% for each, text in words.items() %} WHEN {{ value }} = '{{ each }}' THEN '{{ text }}'{% endfor %} ELSE '{{ other }}' END
 {%- endmacro %}
 
-{# `numbers.with_numbers` of Python replaces what is between two marks. #}
+{# `marked_numbers.with_numbers` of Python replaces what is between two marks. #}
 {% macro _said(form, number) -%}
 concat('{{ number_mark }}{{ form }} ', coalesce(CAST({{ number }} AS string), 'null'), '{{ number_mark }}')
 {%- endmacro %}

@@ -129,9 +129,9 @@ class Tables(ABC):
         """Return the answer of `arrow` as named tuples, with a field for each column; structs are dictionaries."""
         return named_rows(self.arrow(text, cluster, **parameters))
 
-    def filled(self, names: Collection[str], cluster: str) -> set[str]:
+    def with_rows(self, names: Collection[str], cluster: str) -> set[str]:
         """Return those of some tables that have rows of a cluster."""
-        return {row.name for row in self.rows(filled_text(names), cluster)} if names else set()
+        return {row.name for row in self.rows(with_rows_text(names), cluster)} if names else set()
 
     def newest(self, text: str, *names: str, **parameters: Parameter) -> list[Row]:
         """Return the answer to a query over all rows of the newest version of some tables, of an unfinished run too.
@@ -168,7 +168,7 @@ class Tables(ABC):
         return list(self._newest(_UNFINISHED, "log", "audit_runs")["cluster"].to_pylist())
 
 
-def filled_text(names: Collection[str]) -> str:
+def with_rows_text(names: Collection[str]) -> str:
     """Return SQL for the names of those of some tables that have rows."""
     counts = (f"SELECT '{name}' AS name, count(*) AS found FROM {name}" for name in sorted(names))  # noqa: S608 - ours
     return f"SELECT name FROM ({' UNION ALL '.join(counts)}) AS counts WHERE found > 0"  # noqa: S608 - as above

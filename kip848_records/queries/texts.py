@@ -20,7 +20,7 @@ from kip848_records.kinds import KINDS
 from kip848_records.protocol.dialects import DISPUTED_TYPES
 from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
-from kip848_records.queries.numbers import MARK
+from kip848_records.queries.marked_numbers import MARK
 from kip848_records.replay import refusals
 from kip848_records.replay.group.states import CONVERGING, NOT_READY, REBALANCING
 from kip848_records.specs.tables import OFFSETS_RETENTION_MS

@@ -174,8 +174,8 @@ def _titled(title: str, kind: str) -> str:
 
 def with_rows(tables: Tables, cluster: str, sections: Sequence[GroupSection]) -> list[GroupSection]:
     """Return those of the sections that may have rows: all but those whose tables have none in the cluster."""
-    filled = tables.filled({each.table for each in sections if each.table}, cluster)
-    return [each for each in sections if not each.table or each.table in filled]
+    found = tables.with_rows({each.table for each in sections if each.table}, cluster)
+    return [each for each in sections if not each.table or each.table in found]
 
 
 def relations() -> dict[str, str]:

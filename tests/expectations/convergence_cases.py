@@ -194,7 +194,7 @@ CASES = [
         lambda g: told(behind_clock(g, 9)),
         (
             (
-                "3 - @6 error: expected to converge within 30 s, took an unknown time: the broker's clock went back "
+                "3 - @6 error: expected to converge within 30 s, took an unknown time (the broker's clock went back) "
                 "(member joined)"
             ),
         ),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from kip848_records.check import BlockedGroups
 from kip848_records.expectations.results import Finding
 from kip848_records.expectations.sql import ADVICE, DETAIL, EXPECTATION, LASTS, NAMES_BLOCKER, PLACE, SEVERITY, query
-from kip848_records.queries.numbers import with_numbers
+from kip848_records.queries.marked_numbers import with_numbers
 from kip848_records.queries.tables import words
 from kip848_records.queries.texts import plain
 

@@ -447,6 +447,8 @@ def test_a_transaction_hangs_if_its_coordinator_would_have_aborted_it(found, col
     ((said, offset, message),) = found("hanging_transaction", open_transaction=[OPENED | columns], group_state=[{}])
     assert (said, offset) == (verdict, 3)
     assert message.endswith(": 1 committed offset of g wait for it, 5 records stand behind it")
+    is_open = columns.get("status") is None
+    assert ("is open for an unknown time" in message) == (is_open and not (columns["age_ms"] or 0) > 0)
 
 
 def test_a_hanging_transaction_is_of_its_group_if_it_has_one(tmp_path):

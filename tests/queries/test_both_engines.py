@@ -19,7 +19,7 @@ from kip848_records.queries import texts
 from kip848_records.queries.answers import ANSWERS
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.questions import questions
-from kip848_records.queries.tables import filled_text
+from kip848_records.queries.tables import with_rows_text
 from kip848_records.report.group_section import relations
 from kip848_records.report.group_sections import SECTIONS
 from kip848_records.report.metrics import _LAST_RUN
@@ -65,13 +65,13 @@ PAGE = texts.folder("report/page/sql").keys() - {"section"} - relations().keys()
 RELEASES = ("3.9.1-old", "3.9.1", "4.0.0", "4.4.0")
 """Each has a text of its own: what the release ignores, reads as another version, and refuses of type 0."""
 ASKED = (*EXPECTATIONS, *(replace(loadable_by(each), name=f"loadable_by {each}") for each in RELEASES))
-OF_ONE_TEXT = {alike[0].name: alike for alike in expectations.of_one_text(ASKED)}
+OF_ONE_TEXT = {alike[0].name: alike for alike in expectations.grouped_by_text(ASKED)}
 """The expectations that one query evaluates, by the name of the first."""
 OTHERS = {
     "counts": counts_text("partition = 2 AND ended_offset >= 10 AND ended_at > CAST(:as_of AS timestamp)"),
     "diagnosis as of": texts.query("queries/diagnosis_as_of"),
     "made anew": made_anew_text({0: 100, 1: 0, 2: 100}),
-    "filled tables": filled_text({each.table for each in SECTIONS if each.table}),
+    "tables with rows": with_rows_text({each.table for each in SECTIONS if each.table}),
     "cut": _CUT,
     "open": texts.completed(_OPEN),
     "last run": _LAST_RUN,

@@ -156,7 +156,7 @@ class TestConflict:
     @pytest.mark.parametrize(
         "condition", ["CONCURRENT_DELETE_READ.WITHOUT_HINT", "METADATA_CHANGED", "PROTOCOL_CHANGED"]
     )
-    def test_every_kind_of_delta_s(self, tmp_path, condition):
+    def test_a_condition_of_delta_in_a_text(self, tmp_path, condition):
         with pytest.raises(InputError, match="another run writes to") as refused, only_writer(None, f"file:{tmp_path}"):
             raise RuntimeError(f"a class of Java: [DELTA_{condition}] because\nof this")
         assert "\n" not in str(refused.value)

@@ -1,5 +1,5 @@
 {# The severity and the limits of each group id in `tables`, and of a null. `parts`: the expectations of one setting each, by
-   their names, with `columns`: name and type of each, and how many patterns have a value of their own; the first that
+   their names as literals, with `columns`: name and type of each, and how many patterns have a value of their own; the first that
    matches applies. `has_names`: whether each row names its expectation. #}
 {% for names, columns in parts %}
 {% set part = loop.index0 %}
@@ -24,6 +24,6 @@ FROM (
     SELECT CAST(NULL AS string) AS group_id
 ) AS ids_
 {% if has_names %}
-CROSS JOIN (VALUES {% for name in names %}('{{ name }}'){{ ", " if not loop.last }}{% endfor %}) AS names_(expectation)
+CROSS JOIN (VALUES {% for name in names %}({{ name }}){{ ", " if not loop.last }}{% endfor %}) AS names_(expectation)
 {% endif %}
 {% endfor %}

@@ -9,7 +9,7 @@ import re
 from math import floor
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.text import count_text, duration_text, span_text
+from kip848_records.text import count_text, duration_text, span_text, unknown_time_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 MARK: Final = "\x01"
 """Stands before and behind a number and its form, in what `_said` of `functions.sql` returns."""
 
-_MARKED: Final = re.compile(r"\x01(duration|span|at_least|thousands|counted ([^\x01]+)) (-?[0-9][0-9.eE+-]*|null)\x01")
-_UNKNOWN: Final = "an unknown time"
+_MARKED: Final = re.compile(
+    rf"{MARK}(duration|span|at_least|thousands|counted ([^{MARK}]+)) (-?[0-9][0-9.eE+-]*|null){MARK}"
+)
 
 
 def with_numbers(message: str) -> str:
-    """Return a message of an expectation with its numbers in words, as all reports write them."""
+    """Return a message of an expectation with its numbers in words, as all reports write them.
+
+    A name of the log that has this form itself, marks and all, is taken for a number.
+    """
     return _MARKED.sub(_said, message)
 
 
@@ -42,9 +46,7 @@ def _whole(text: str) -> int:
 
 
 def _span(millis: int | None, *, is_minimum: bool = False) -> str:
-    if millis is None:
-        return _UNKNOWN
-    return f"{_UNKNOWN}: the broker's clock went back" if millis < 0 else span_text(millis, is_minimum=is_minimum)
+    return unknown_time_text(millis) or span_text(millis, is_minimum=is_minimum)
 
 
 _FORMS: Final[dict[str, Callable[[int | None], str]]] = {
