@@ -78,8 +78,8 @@ def check(  # noqa: PLR0913 - what is checked, and by what
     if group is not None:
         _require_group(tables, [of.run for of in audited], group)
     now = now or datetime.now(UTC)
-    groups = BlockedGroups(tables)
-    answers = {of.run.cluster: _answers(tables, of, wanted, settings, group, now, groups) for of in audited}
+    asked, groups = _Asked(tables, settings, group, now), BlockedGroups(tables)
+    answers = {of.run.cluster: _answers(asked, of, wanted, groups) for of in audited}
     results = [_result(each, settings[each.name], audited, answers) for each in wanted]
     captured_at = {of.run.cluster: of.run.captured_at for of in audited}
     limits = {name: capture_limits(tables, name) for name in captured_at}
@@ -122,14 +122,17 @@ class _Audited:
         return self.without.get(expectation.name, ()) if expectation in PATTERNS else ()
 
 
-def _answers(  # noqa: PLR0913, PLR0917 - what is evaluated, on what, for whom
-    tables: Tables,
-    of: _Audited,
-    wanted: Sequence[Expectation],
-    settings: Mapping[str, Setting],
-    group: str | None,
-    now: datetime,
-    groups: BlockedGroups,
+class _Asked(NamedTuple):
+    """What a check evaluates on, and for whom: the parameters of `check`."""
+
+    tables: Tables
+    settings: Mapping[str, Setting]
+    group: str | None
+    now: datetime
+
+
+def _answers(
+    asked: _Asked, of: _Audited, wanted: Sequence[Expectation], groups: BlockedGroups
 ) -> dict[str, _Found | NotApplicable | Exception]:
     """Return what each expectation found in a cluster, by its name; why it found nothing; or why its query failed."""
     answers: dict[str, _Found | NotApplicable | Exception] = {}
@@ -139,17 +142,17 @@ def _answers(  # noqa: PLR0913, PLR0917 - what is evaluated, on what, for whom
             possible.append(each)
         else:
             answers[each.name] = unmet
-    has_rows = _with_rows(tables, of.run.cluster, {each.rows_of for each in possible if each.rows_of is not None})
+    has_rows = _with_rows(asked.tables, of.run.cluster, {each.rows_of for each in possible if each.rows_of is not None})
     for alike in grouped_by_text(possible):
         if alike[0].rows_of is not None and alike[0].rows_of not in has_rows:
-            answers |= {each.name: _nothing(each, settings[each.name], of, group) for each in alike}
+            answers |= {each.name: _nothing(each, asked, of) for each in alike}
             continue
         try:
-            rows = _evaluate(tables, of, alike, settings, group, now)
+            rows = _evaluate(asked, of, alike)
             for each in alike:
                 own = [row for row in rows if getattr(row, EXPECTATION, each.name) == each.name]
                 found = _found(of.run.cluster, own, groups)
-                answers[each.name] = found if any(found.counts) else _nothing(each, settings[each.name], of, group)
+                answers[each.name] = found if any(found.counts) else _nothing(each, asked, of)
         except Kip848Error:
             raise
         except Exception as error:  # noqa: BLE001 - the results of the other expectations stand
@@ -167,20 +170,13 @@ def _with_rows(tables: Tables, cluster: str, names: Collection[str]) -> Collecti
         return names
 
 
-def _evaluate(  # noqa: PLR0913, PLR0917 - what is evaluated, on what, for whom
-    tables: Tables,
-    of: _Audited,
-    alike: Sequence[Expectation],
-    settings: Mapping[str, Setting],
-    group: str | None,
-    now: datetime,
-) -> list[Any]:
+def _evaluate(asked: _Asked, of: _Audited, alike: Sequence[Expectation]) -> list[Any]:
     """Return the rows of `sql.query`."""
-    run = of.run
+    run, times = of.run, {"captured_at": of.run.captured_at, "now": asked.now}
     try:
         without = {each.name: of.without_groups(each) for each in alike}
-        text, parameters = query(alike, settings, KEPT, without, only=group)
-        return tables.rows(text, run.cluster, **parameters, captured_at=run.captured_at, dialect=run.dialect, now=now)
+        text, parameters = query(alike, asked.settings, KEPT, without, only=asked.group)
+        return asked.tables.rows(text, run.cluster, **parameters, **times, dialect=run.dialect)
     except Kip848Error:
         raise
     except Exception as error:
@@ -200,12 +196,13 @@ def _unmet(expectation: Expectation, lacks: Mapping[str, Need]) -> NotApplicable
     return None
 
 
-def _nothing(expectation: Expectation, setting: Setting, of: _Audited, group: str | None) -> NotApplicable:
+def _nothing(expectation: Expectation, asked: _Asked, of: _Audited) -> NotApplicable:
     """Return why an expectation that was evaluated had nothing to check."""
     if of.without_groups(expectation):
         return NotApplicable("the audit's configuration switches it off", f"see diagnosis.{expectation.name} there")
-    if group is not None:
-        return NotApplicable(f"nothing of it is about group {group}")
+    if asked.group is not None:
+        return NotApplicable(f"nothing of it is about group {asked.group}")
+    setting = asked.settings[expectation.name]
     is_for_some = OFF in (setting.severity, *(each.severity for each in setting.groups.values()))
     where = " in the groups that the configuration has it check" if is_for_some else ""
     return NotApplicable(f"no {expectation.about}{where}")

@@ -69,13 +69,7 @@ def duration_text(millis: int | None) -> str:
 
 def lasting_text(millis: int | None, *, is_minimum: bool = False) -> str:
     """Return for how long something lasts, to be appended to a sentence: `` for 5 s``; empty if that is unknown."""
-    if millis is None:
-        return ""
-    return (
-        f" for {unknown_time_text(millis)}"
-        if millis < 0
-        else f" for {_MINIMUM if is_minimum else ''}{duration_text(millis)}"
-    )
+    return "" if millis is None else f" for {unknown_time_text(millis) or span_text(millis, is_minimum=is_minimum)}"
 
 
 def unknown_time_text(millis: int | None) -> str:

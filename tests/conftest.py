@@ -138,7 +138,7 @@ MARKS = {
     "process": {"wheel"},
 }
 SHARED_PROGRAMS = ("spark", "broker")
-"""Marks of what a whole run starts once. What asks for both goes to Spark's worker."""
+"""Marks of programs that a whole run starts once. A case that needs both runs on the worker of Spark."""
 
 
 @pytest.hookimpl(tryfirst=True)  # `-m` goes by these marks

@@ -14,6 +14,7 @@ from kip848_records.expectations.files import Setting
 from kip848_records.expectations.results import ERROR, OFF, WARN, Result
 from kip848_records.queries.duck import DuckTables
 from kip848_records.tables.registry import DEFAULT
+from tests.expectations.evaluated import noted
 from tests.made_tables import write
 
 CAPTURED_AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -220,11 +221,9 @@ TWO = [
 def checked_together(out, **settings):
     """The results of two expectations of one text over cluster b, and how many queries evaluated them."""
     tables = DuckTables(out)
-    asked = []
-    read = tables._read
-    tables._read = lambda text, *others: asked.append(text) or read(text, *others)
+    asked = noted(tables)
     results = check(tables, settings, expectations=TWO, cluster="b").results
-    return results, sum("evaluated_" in text for text in asked)
+    return results, len(asked)
 
 
 def test_expectations_of_one_text_are_one_query_with_settings_of_their_own(out):

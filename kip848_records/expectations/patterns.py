@@ -54,10 +54,9 @@ _AMONG: Final[Mapping[str, str]] = {
 }
 """The groups that can have a pattern, as SQL behind FROM, by `Pattern.about`."""
 
-_EXPECTED: Final = {each.name: each for each in ALL.values() if each.expected is not None}
 _TEXT: Final = rendered(
     "expectations/templates/pattern.sql",
-    about={name: each.about for name, each in _EXPECTED.items()},
+    about={name: each.about for name, each in ALL.items()},
     among=_AMONG,
     by_members=_STATIC,
     commits=_COMMITS,
@@ -73,5 +72,7 @@ def _expectation(name: str, expected: str, about: str) -> Expectation:
     )
 
 
-PATTERNS: Final = tuple(_expectation(each.name, str(each.expected), each.about) for each in _EXPECTED.values())
+PATTERNS: Final = tuple(
+    _expectation(name, each.expected, each.about) for name, each in ALL.items() if each.expected is not None
+)
 """The expectations. A violation is an error where the row of `diagnosis` is one, else a warning."""

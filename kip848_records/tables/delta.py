@@ -100,5 +100,6 @@ def shaped(rows: DataFrame, spec: TableSpec, cluster: str) -> DataFrame:
     The columns of the rows are not asked for: a server of Spark Connect would keep their plan, and observe no metrics
     when it runs.
     """
+    # Not `spark_schema`: `to` refuses a column that may be null where the schema has one that may not.
     columns = [StructField(column.name, from_arrow_type(column.type)) for column in spec.columns]
     return rows.withColumn("cluster", F.lit(cluster)).to(StructType(columns))

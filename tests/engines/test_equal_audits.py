@@ -125,7 +125,7 @@ def test_tables_of_every_kind_of_source_are_equal(every_kind):
 
 @ON_CONNECT
 def test_tables_of_a_session_of_connect_are_equal(spark, captures, tmp_path):
-    """Nobody knows whether a path is on the machine of its server, so that Spark does what is else done without it."""
+    """A path may be on the machine of the server: Spark reads and writes what this process does for other sessions."""
     options, tables, ended = compared(spark, captures, tmp_path, of_one_partition, left=(STAGING,))
     assert not isinstance(ended, tuple)
     out = tmp_path / SPARK

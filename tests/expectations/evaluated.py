@@ -13,6 +13,19 @@ from kip848_records.queries.texts import plain
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
+def noted(tables):
+    """A list to which each text is added that these tables evaluate for expectations."""
+    asked, read = [], tables._read
+
+    def note(text, *others):
+        if "evaluated_" in text:
+            asked.append(text)
+        return read(text, *others)
+
+    tables._read = note
+    return asked
+
+
 def more_columns(expectation):
     """The columns of an expectation's rows that not each has."""
     named = words(plain(expectation.text))

@@ -93,8 +93,8 @@ class Window:
     ) -> Iterator[BatchGroup]:
         """Split the batches into groups of at most `batch_rows` records and a few MiB, or of one batch.
 
-        `misplaced`: the faults of batches with a header that cannot be right, by index. Only the records of the
-        `chosen` batches are read, None for all.
+        `misplaced`: the faults of batches with a header that cannot be right, by index. `chosen`: the batches whose
+        records are read; None: all.
         """
         errors = {batch: self._unsound(batch) for batch in np.flatnonzero(~self.sound).tolist()} | misplaced
         is_read = np.ones(len(self.headers), np.bool_) if chosen is None else chosen.copy()
