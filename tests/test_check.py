@@ -289,3 +289,11 @@ def test_a_table_that_cannot_be_read_is_a_fault_of_its_expectation_alone(tmp_pat
     asked = [each for each in EXPECTATIONS if each.name in {"unowned_time", "group_stable"}]
     stable, unowned = check(DuckTables(str(tmp_path)), load_settings(), expectations=asked).results
     assert (stable.name, [*stable.faults], [*unowned.faults]) == ("group_stable", [], ["c"])
+
+
+@pytest.mark.parametrize("asked", [[FEW_MEMBERS], TWO], ids=["alone", "of one text"])
+def test_only_what_is_about_the_group_counts(out, asked):
+    settings = {each.name: Setting(ERROR) for each in asked}
+    results = check(DuckTables(out), settings, expectations=asked, cluster="b", group="of 6").results
+    assert [[finding.group_id for finding in each.violations] for each in results] == [["of 6"]] * len(asked)
+    assert [(each.passed, each.errors + each.warnings, each.unknowns) for each in results] == [(0, 1, 0)] * len(asked)
