@@ -13,6 +13,7 @@ from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
 from kip848_records.replay.rows import TopicName, row_type
+from tests.commands import eventually
 
 EMBEDDED, SPARK = "embedded", "spark"
 
@@ -61,6 +62,17 @@ def counted(batches):
     yield pa.RecordBatch.from_pydict(
         {"k": pa.array(seen, pa.string()), "rows": pa.array(map(len, seen.values()), pa.int64())}
     )
+
+
+def waiting(folder, batches):
+    """Read no rows behind the first of the key `a` until those of another key have come to another process."""
+    other = Path(folder, "other")
+    for batch in batches:
+        if batch["k"][0].as_py() == "a":
+            assert eventually(other.exists)
+        else:
+            other.touch()
+    yield from ()
 
 
 def named(batches):

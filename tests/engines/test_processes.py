@@ -6,6 +6,7 @@ import pickle
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from threading import Thread
 
@@ -83,6 +84,10 @@ def test_rows_of_a_key_that_are_in_several_batches_are_for_one_process(keys):
 def test_each_process_has_a_part(run, tmp_path):
     run(engines.named, sorted_rows("abcdef"))
     assert [len([*folder.glob("*.parquet")]) for folder in sorted(tmp_path.iterdir())] == [1, 1]
+
+
+def test_a_process_has_its_rows_while_another_is_busy_with_a_large_key(run, tmp_path):
+    run(partial(engines.waiting, tmp_path), sorted_rows("ab", rows=20_000))
 
 
 def test_few_rows_stay_in_this_process(run, tmp_path):

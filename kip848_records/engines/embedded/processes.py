@@ -8,8 +8,8 @@ import subprocess
 import sys
 from contextlib import suppress
 from itertools import chain
-from queue import Full, Queue
-from threading import Thread
+from queue import SimpleQueue
+from threading import Condition, Thread
 from typing import IO, TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -35,8 +35,10 @@ BYTES_OF_ONE_PROCESS: Final = 64 << 20
 IN_MEMORY: Final = 64 << 20
 """The bytes of result rows of this process that stay in memory."""
 
-_WAITING: Final = 4
-"""How many batches wait for a worker, so that a slow one does not stop the others at once."""
+_WAITING_BYTES: Final = 64 << 20
+"""How many bytes wait for a worker at most. Rows come in the order of keys: while those of a large group wait for its
+worker, the others get none. So it should be more than such a group has: 100,000 records have about 20 MB.
+"""
 
 _LOOK_SECONDS: Final = 0.1
 
@@ -155,7 +157,9 @@ class _Worker:
     """A worker process, and the thread that writes to it."""
 
     def __init__(self, pickled: bytes, schema: pa.Schema, folder: Path) -> None:
-        self._batches: Queue[pa.RecordBatch | None] = Queue(_WAITING)
+        self._batches: SimpleQueue[pa.RecordBatch | None] = SimpleQueue()
+        self._waiting_bytes = 0
+        self._changed = Condition()
         self._error: BaseException | None = None
         command = [sys.executable, "-P", "-m", "kip848_records.engines.embedded.worker", str(folder), str(os.getpid())]
         path = os.pathsep.join(os.path.abspath(each) for each in sys.path)  # noqa: PTH100 - an empty one is here
@@ -171,11 +175,13 @@ class _Worker:
 
     def put(self, batch: pa.RecordBatch | None, workers: Sequence[_Worker]) -> None:
         """Give the worker a batch, or None behind the last one; raise the error of any worker."""
-        while True:
-            _raise_first(workers)
-            with suppress(Full):
-                self._batches.put(batch, timeout=_LOOK_SECONDS)
-                return
+        _raise_first(workers)
+        with self._changed:
+            while self._waiting_bytes > _WAITING_BYTES:
+                self._changed.wait(_LOOK_SECONDS)
+                _raise_first(workers)
+            self._waiting_bytes += 0 if batch is None else batch.nbytes
+        self._batches.put(batch)
 
     def join(self, workers: Sequence[_Worker]) -> None:
         """Wait until the worker has ended; raise the error of any worker."""
@@ -214,6 +220,9 @@ class _Worker:
         with pa.ipc.new_stream(stdin, schema) as stream:
             while (batch := self._batches.get()) is not None:
                 stream.write_batch(batch)
+                with self._changed:
+                    self._waiting_bytes -= batch.nbytes
+                    self._changed.notify()
         stdin.write(END)
 
 
