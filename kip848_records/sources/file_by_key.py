@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from kip848_records.protocol.segments.record_fields import RecordFields
     from kip848_records.protocol.segments.rows import GroupColumns
     from kip848_records.sources.key_hashes import Keys
 
@@ -97,15 +98,18 @@ class FileByKey:
 def _every(columns: GroupColumns, is_aborted: NDArray[np.bool_] | None) -> KeyedRecords:
     """Return the records of a group, without the hashes of their keys."""
     group, records = columns.group, columns.group.records
-    size = records.key_size + np.maximum(records.value_size, 0)
-    # A batch belongs to its records by their sizes, with its header.
-    total = np.maximum(np.bincount(records.batch, size, len(group.headers)), 1)
+    # A batch belongs to its records by their sizes, with its header: those of its other parts too.
+    total = np.maximum(np.bincount(group.every.batch, _sizes(group.every), len(group.headers)), 1)
     return KeyedRecords(
         hashes=np.empty(0, np.uint64),
         keys=Slices(group.buffer, records.key_start, records.key_size),
         values=Slices(group.buffer, records.value_start, records.value_size),
         offset=columns.offset,
         millis=columns.timestamp,
-        share=size * (group.headers.size / total)[records.batch],
+        share=_sizes(records) * (group.headers.size / total)[records.batch],
         is_aborted=is_aborted,
     )
+
+
+def _sizes(records: RecordFields) -> NDArray[np.int64]:
+    return records.key_size + np.maximum(records.value_size, 0)

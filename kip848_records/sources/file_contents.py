@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _SLOTS: Final = 1 << 15
 _ONE: Final = np.uint64(1)
+_NOWHERE: Final = -1
 
 
 class _Part(NamedTuple):
@@ -50,16 +51,22 @@ class _Part(NamedTuple):
         return {"records": self.records, "bytes": self.bytes, **times}
 
 
-def _part(columns: GroupColumns, begin: int) -> _Part:
-    """Return the records of a group from an index on, with the bytes of their batches."""
+def _part(columns: GroupColumns, begin: int, counted_to: int) -> _Part:
+    """Return the records of a group from an index on, with the bytes of their batches, but for one that was counted.
+
+    `counted_to`: the position of the last batch whose bytes were counted: a large one is in several groups.
+    """
     if begin >= len(columns):
         return _Part()
     is_record, millis = ~columns.is_control[begin:], columns.timestamp[begin:]
     if not is_record.all() or not _has_times(millis):
         millis = millis[is_record & (millis != NO_TIMESTAMP_MS) & can_be_shown(millis)]
-    first = 0 if begin == 0 else int(columns.group.records.batch[begin])
     times = (int(millis.min()), int(millis.max())) if len(millis) else (None, None)
-    return _Part(int(np.count_nonzero(is_record)), int(columns.group.headers.size[first:].sum()), *times)
+    headers = columns.group.headers
+    is_theirs = np.zeros(len(headers), np.bool_)
+    is_theirs[columns.group.records.batch[begin:][is_record]] = True
+    is_theirs &= headers.position > counted_to
+    return _Part(int(np.count_nonzero(is_record)), int(headers.size[is_theirs].sum()), *times)
 
 
 def _has_times(millis: NDArray[np.int64]) -> bool:
@@ -74,16 +81,18 @@ class FileContents:
     def __init__(self) -> None:
         self._all, self._dirty = _Part(), _Part()
         self._keys = _Keys()
+        self._counted_to = _NOWHERE
         self._largest = 0
         self._largest_offset: int | None = None
 
     def add(self, columns: GroupColumns, keys: Iterable[Keys], *, behind: int | None) -> None:
         """Count a group's records. `keys`: of all of them. `behind`: the index of the one before which was a gap."""
-        found = _part(columns, 0)
+        found = _part(columns, 0, self._counted_to)
         self._all += found
         if behind is not None:
             self.clean()
-        self._dirty += _part(columns, behind) if behind else found
+        self._dirty += found if behind is None else _part(columns, behind, _NOWHERE)
+        self._counted_to = int(columns.group.headers.position[columns.group.records.batch[-1]])
         self._keys.add(keys, behind or 0)
         sizes = columns.group.headers.size
         if len(sizes) and int(sizes.max()) > self._largest:

@@ -6,7 +6,7 @@ from kip848_records.protocol.segments.reader import Segment
 from kip848_records.sources import file_coverage, key_hashes
 from kip848_records.sources.file_coverage import MISSING, FileCoverage, SegmentFile
 from kip848_records.sources.segment_rows import read_file
-from tests.protocol.segment_writer import CODECS, Record, plain_batch, write_batch, write_marker
+from tests.protocol.segment_writer import CODECS, Record, plain_batch, plain_records, write_batch, write_marker
 
 BEYOND_ALL_YEARS = 10**18
 
@@ -63,6 +63,23 @@ def test_where_groups_are_cut_does_not_show(batches, gap_end, unread, last, batc
     assert (row["last_gap_end"], row["has_gap"], row["last_offset"]) == (gap_end, gap_end is not None, last)
     assert [(each["first_offset"], each["next_offset"]) for each in row["unread"]] == unread
     assert {each["error_code"] for each in row["unread"]} <= {"bad_crc"}
+
+
+@pytest.mark.parametrize("batch_rows", [1, 2, 7, 10_000])
+def test_bytes_are_those_of_batches_with_records(batch_rows):
+    """Each once, however many groups it is in; not those of batches that are empty, or not read, or markers."""
+    records = plain_records(0, 9)
+    large, last = write_batch(records), plain_batch(20, 3)
+    empty = write_batch([], base_offset=9, last_offset=12)
+    segment = large + empty + unreadable(13) + write_marker(16, 1, "commit") + unreadable(17) + last
+    contents = covered(segment, 0, batch_rows)["contents"]
+    assert (contents["records"], contents["bytes"], contents["dirty_bytes"]) == (12, *[len(large + last)] * 2)
+
+    cleaned = write_batch([*records[:4], *records[5:]])  # of a batch that the cleaner has been to, a part is behind it
+    contents = covered(cleaned, 0, batch_rows)["contents"]
+    assert (contents["bytes"], contents["dirty_bytes"], contents["dirty_records"]) == (*[len(cleaned)] * 2, 4)
+    contents = covered(plain_batch(0) + write_batch(plain_records(5, 9)), 0, batch_rows)["contents"]
+    assert (contents["bytes"] - contents["dirty_bytes"], contents["dirty_records"]) == (len(plain_batch(0)), 9)
 
 
 def test_what_is_cut_off_and_what_is_no_segment():

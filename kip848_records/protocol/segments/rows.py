@@ -59,7 +59,8 @@ def _array(names: tuple[str, ...]) -> pa.StringArray:
 class BatchGroup:
     """Neighbouring batches: the records of the readable ones, and the others' errors by index in `headers`.
 
-    `misplaced` batches have a header that cannot be right, and so a wrong offset.
+    `misplaced` batches have a header that cannot be right, and so a wrong offset. `every`: the records of all parts, if
+    this is a part of a single batch.
     """
 
     headers: BatchHeaders
@@ -67,6 +68,7 @@ class BatchGroup:
     records: RecordFields
     errors: dict[int, BatchError]
     misplaced: frozenset[int]
+    every: RecordFields
 
     def reached(self, at_start: int | None) -> int | None:
         """Return the offset after the last readable batch; `at_start` if there is none."""

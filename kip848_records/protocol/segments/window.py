@@ -110,7 +110,7 @@ class Window:
                 at: error._replace(reason=f"batch at byte {headers.position[at]}: {error.reason}")
                 for at, error in faults.items()
             }
-            yield BatchGroup(headers, data, records, located, frozenset(at - start for at in misplaced))
+            yield BatchGroup(headers, data, records, located, frozenset(at - start for at in misplaced), records)
             start += len(headers)
             # The next group may be as large.
             del data, records
