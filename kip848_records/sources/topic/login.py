@@ -10,10 +10,9 @@ import json
 import os
 import re
 import ssl
-import time
 import urllib.error
 import urllib.request
-from base64 import b64encode, urlsafe_b64encode
+from base64 import b64encode
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -82,13 +81,10 @@ class Login:
             raise TopicError.refused_settings(f"sasl.jaas.config has no {error.args[0]}") from None
 
     def token(self) -> str:
-        """Return a token of OAUTHBEARER: from the token endpoint, a file, or the claims of an unsecured login.
-
-        Raises TopicError if there is none.
-        """
+        """Return a token of OAUTHBEARER: from the token endpoint or a file. Raises TopicError if there is none."""
         address = self.settings.get("sasl.oauthbearer.token.endpoint.url")
         if address is None:
-            return _unsecured_token(self.options)
+            raise TopicError.refused_settings("OAUTHBEARER needs sasl.oauthbearer.token.endpoint.url")
         if address.startswith("file:"):
             try:
                 return Path(urlparse(address).path).read_text("utf-8").strip()
@@ -156,17 +152,6 @@ def _jaas(line: str) -> tuple[str, dict[str, str]]:
     """Return the login module and the options of a JAAS line."""
     module, _, rest = line.strip().partition(" ")
     return module, {name: value for name, value, _ in jaas_options(rest)}
-
-
-def _unsecured_token(options: Mapping[str, str]) -> str:
-    """Return a token without a signature, as Kafka's client makes for development if no endpoint is named."""
-    subject = options.get("unsecuredLoginStringClaim_sub")
-    if subject is None:
-        raise TopicError.refused_settings("OAUTHBEARER needs sasl.oauthbearer.token.endpoint.url")
-    now = time.time()
-    claims = {"sub": subject, "iat": now, "exp": now + 3600}
-    parts = ({"alg": "none"}, claims)
-    return ".".join(urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts) + "."
 
 
 def _token_at(address: str, credentials: tuple[str, str], scope: str | None, tls: ssl.SSLContext | None) -> str:
