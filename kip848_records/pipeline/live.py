@@ -60,10 +60,10 @@ def live_log(engine: Engine, brokers: Brokers, isolation: str, partition_of: str
     a group whose partition is enough.
     """
     if engine.name == EMBEDDED:
-        return FetchedTopic(cast("EmbeddedEngine", engine), brokers, partition_of)
+        return FetchedTopic(brokers, READ_UNCOMMITTED, partition_of, cast("EmbeddedEngine", engine))
     from kip848_records.sources.topic.live import LiveTopic  # noqa: PLC0415 - the other engine needs no PySpark
 
-    return LiveTopic(cast("SparkEngine", engine), brokers, isolation, partition_of)
+    return LiveTopic(brokers, isolation, partition_of, cast("SparkEngine", engine))
 
 
 def audit_topic(

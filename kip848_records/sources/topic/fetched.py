@@ -7,6 +7,7 @@ these are: with markers, producers, leader epochs and the gaps of the cleaner.
 from __future__ import annotations
 
 from contextlib import closing, nullcontext
+from dataclasses import dataclass, field
 from functools import partial
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Final
@@ -24,8 +25,7 @@ from kip848_records.sources.rows import ROWS_SCHEMA, as_log_rows
 from kip848_records.sources.segment_rows import segment_files
 from kip848_records.sources.segments import read_files
 from kip848_records.sources.source_kind import ReadOptions
-from kip848_records.sources.topic.client import READ_UNCOMMITTED
-from kip848_records.sources.topic.live_log import TopicRows
+from kip848_records.sources.topic.live_log import LiveLog, TopicRows
 from kip848_records.specs.log_columns import LOG_COLUMNS, TOPIC
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from kip848_records.engines.embedded.engine import EmbeddedEngine
     from kip848_records.engines.engine import Relation
-    from kip848_records.sources.topic.client import Brokers
-    from kip848_records.sources.topic.ends import Ends
 
 _FILE_BYTES: Final = 128 << 20
 """The size from which on another file begins, so that several processes share a large partition."""
@@ -50,32 +48,13 @@ _COVERED: Final = "SELECT rows.partition, rows.file FROM {rows} AS rows WHERE ro
 _NEWEST: Final = f"SELECT {NEWEST_MS} AS ms FROM {{rows}} AS rows"  # noqa: S608 - a constant
 
 
-class FetchedTopic:
-    """A topic that is being written (`live_log.LiveLog`). `group`: only its partition is read; None: all."""
+@dataclass(frozen=True)
+class FetchedTopic(LiveLog):
+    """A topic that is fetched. A partition ends at its high watermark: what an open transaction wrote is read too."""
 
+    engine: EmbeddedEngine
     shows_markers: ClassVar[bool] = True
-
-    def __init__(self, engine: EmbeddedEngine, brokers: Brokers, group: str | None = None) -> None:
-        self._engine = engine
-        self._brokers = brokers
-        self._group = group
-        self._fetched: dict[tuple[tuple[int, tuple[int, int]], ...], _Fetched] = {}
-
-    @property
-    def name(self) -> str:
-        """The topic as the user names it."""
-        return self._brokers.topic.url
-
-    def ends(self) -> Ends:
-        """Return the present starts and ends of its partitions, and other facts of the cluster about it.
-
-        A partition ends at its high watermark: what an open transaction wrote is read too.
-        """
-        return self._brokers.look_up(READ_UNCOMMITTED).of_group(self._group)
-
-    def end_offsets(self, partitions: Iterable[tuple[str, int]]) -> list[tuple[str, int, int, int, int]]:
-        """Return topic, partition, start, end and time of the question, of other topics too."""
-        return self._brokers.end_offsets(partitions)
+    _fetched: dict[tuple[tuple[int, tuple[int, int]], ...], _Fetched] = field(default_factory=dict, repr=False)
 
     def read(self, ranges: Mapping[int, tuple[int, int]]) -> Relation:
         """Return the rows of each partition from one offset to before another, those of aborted transactions too."""
@@ -87,12 +66,12 @@ class FetchedTopic:
         Offsets that are missing behind a repeated key were lost, or the cleaner came between two requests. So such a
         partition is fetched once more: what was lost is missing again.
         """
-        engine, fetched = self._engine, self._fetch(ranges)
+        engine, fetched = self.engine, self._fetch(ranges)
         rows, files = self._staged(ranges, offset_commits=offset_commits, by_key=by_key)
         torn = {partition: ranges[partition] for partition, theirs in files.items() if _lacks_offsets(theirs)}
         if torn:
             fetched.forget(torn)
-            self._brokers.fetch(torn, fetched.write)
+            self.brokers.fetch(torn, fetched.write)
             fetched.close()
             rows, files = self._staged(ranges, offset_commits=offset_commits, by_key=by_key)
         newest = engine.collect(engine.sql(_NEWEST, rows=rows))
@@ -108,7 +87,7 @@ class FetchedTopic:
     def check_is_log(self, ranges: Mapping[int, tuple[int, int]]) -> None:
         """Raise InputError for a topic other than `__consumer_offsets`."""
         fetched = self._fetch(ranges)
-        check_is_log(self._engine, [Copy(self.name, "segments", fetched.files)] if fetched.files else [])
+        check_is_log(self.engine, [Copy(self.name, "segments", fetched.files)] if fetched.files else [])
 
     def reading(self) -> AbstractContextManager[None]:
         """Return a context in which rows can be read. The client's failures are errors for the user already."""
@@ -118,7 +97,7 @@ class FetchedTopic:
         self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool, by_key: bool
     ) -> tuple[Relation, dict[int, list[Mapping[str, Any]]]]:
         """Return the rows to keep, and what the files of each partition cover."""
-        engine = self._engine
+        engine = self.engine
         found = self._rows(ranges, offset_commits=offset_commits, aborted=False, by_key=by_key)
         rows = engine.materialize(found, "rows")
         files: dict[int, list[Mapping[str, Any]]] = {}
@@ -129,7 +108,7 @@ class FetchedTopic:
     def _rows(
         self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool, aborted: bool, by_key: bool = False
     ) -> Relation:
-        engine, fetched = self._engine, self._fetch(ranges)
+        engine, fetched = self.engine, self._fetch(ranges)
         files = engine.files(Copy(self.name, "segments", fetched.files))
         options = ReadOptions(offset_commits=offset_commits, aborted=aborted, coverage=True, by_key=by_key)
         read = partial(read_files, segment_files(fetched.files), options, self.name)
@@ -145,9 +124,9 @@ class FetchedTopic:
         """Fetch these ranges once."""
         key = tuple(sorted(ranges.items()))
         if key not in self._fetched:
-            fetched = _Fetched(self._engine.new_folder("fetched"), ranges)
+            fetched = _Fetched(self.engine.new_folder("fetched"), ranges)
             with closing(fetched):
-                self._brokers.fetch(ranges, fetched.write)
+                self.brokers.fetch(ranges, fetched.write)
             self._fetched[key] = fetched
         return self._fetched[key]
 
