@@ -51,8 +51,8 @@ def test_a_leader_that_is_being_elected_is_awaited(monkeypatch, is_described):
     codes = iter([6, *[0] * 9] if is_described else [0] * 9)
     monkeypatch.setattr(Brokers, "_describe", lambda _: client._Described("id", {0: next(answers)}))
     monkeypatch.setattr(Brokers, "_offsets", lambda *_: {("t", 0): (next(codes), 5)})
-    for other in ("_setting", "_topic_names", "_offsets_retention_ms"):
-        monkeypatch.setattr(Brokers, other, lambda *_: None)
+    for other in ("_settings", "_topic_names", "_offsets_retention_ms"):
+        monkeypatch.setattr(Brokers, other, lambda *_: {})
     assert brokers.look_up(READ_COMMITTED).offsets == {0: (5, 5)}
     assert next(answers, "asked again") == "asked again"
 

@@ -231,23 +231,18 @@ class _Token(AbstractTokenProvider):  # type: ignore[misc]  # the package has no
 
 
 def _sasl_options(login: Login) -> dict[str, Any]:
+    """Return what the mechanisms of kafka-python ask for: each takes its own."""
+    service = login.settings.get("sasl.kerberos.service.name") or login.options.get("serviceName", "kafka")
     options: dict[str, Any] = {
         "sasl_mechanism": login.mechanism,
         "security_protocol": _protocol(has_login=True, is_tls=login.tls is not None),
+        "sasl_oauth_token_provider": _Token(login),
+        "sasl_kerberos_service_name": service,
     }
-    if login.mechanism == "OAUTHBEARER":
-        return options | {"sasl_oauth_token_provider": _Token(login)}
-    if login.mechanism == "GSSAPI":
-        service = login.settings.get("sasl.kerberos.service.name") or login.options.get("serviceName", "kafka")
-        return options | {
-            "sasl_kerberos_name": None,
-            "sasl_kerberos_service_name": service,
-            "sasl_kerberos_domain_name": None,
-        }
-    if login.mechanism == "AWS_MSK_IAM":
+    if not str(login.mechanism).startswith(("PLAIN", "SCRAM")):
         return options
     name, password = login.user()
-    if str(login.mechanism).startswith("SCRAM"):
+    if login.mechanism != "PLAIN":
         name = name.replace("=", "=3D").replace(",", "=2C")  # RFC 5802
     return options | {"sasl_plain_username": name, "sasl_plain_password": password}
 
@@ -320,15 +315,16 @@ class Brokers:
         starts = self._checked(self._offsets(led, _EARLIEST, READ_UNCOMMITTED))
         marks = self._checked(self._offsets(led, _LATEST, READ_UNCOMMITTED))
         ends = self._checked(self._offsets(led, _LATEST, isolation)) if isolation == READ_COMMITTED else marks
+        settings = self._settings(_TOPIC, name, (_RETENTION, _LARGEST_BATCH))
         return Ends(
             topic_id=described.topic_id,
             offsets={partition: (starts[partition], ends[partition]) for partition in described.leaders},
             high_watermarks=marks,
-            delete_retention_ms=self._setting(_TOPIC, name, _RETENTION),
+            delete_retention_ms=settings.get(_RETENTION),
             topic_names=self._topic_names(),
             at_ms=at_ms,
             offsets_retention_ms=self._offsets_retention_ms(),
-            max_message_bytes=self._setting(_TOPIC, name, _LARGEST_BATCH),
+            max_message_bytes=settings.get(_LARGEST_BATCH),
         )
 
     def check_readable(self) -> None:
@@ -434,7 +430,7 @@ class Brokers:
                     raise self._failed(answer.error_code)
                 found = [part for topic in answer.responses for part in topic.partitions]
             for part in found:
-                has_moved |= self._is_moved(part.error_code)
+                has_moved |= self._is_moved(part.error_code, "read")
                 if part.records and (following := self._hand_over(part, led[leader], write)) is not None:
                     reached[part.partition_index] = following
         return reached, has_moved, failures
@@ -480,12 +476,12 @@ class Brokers:
             topics=[kind(topic=self.topic.name, partitions=parts)],
         )
 
-    def _is_moved(self, code: int) -> bool:
-        """Return whether a partition has another leader now. Raises TopicError if it cannot be read at all."""
+    def _is_moved(self, code: int, operation: str) -> bool:
+        """Return whether a partition has another leader now. Raises TopicError for any other error."""
         if code == _OUT_OF_RANGE:
             raise TopicError.records_gone(self.topic.name)
         if code == _TOPIC_DENIED:
-            raise self._denied("read")
+            raise self._denied(operation)
         if code and code not in {*_MOVED, _UNKNOWN_TOPIC}:
             raise self._failed(code)
         return bool(code)
@@ -500,10 +496,7 @@ class Brokers:
                 f"there is no topic {name} at {self.topic.bootstrap_servers}",
                 similar_hint(name, self._topic_names().values()) or hint,
             )
-        if found.error_code == _TOPIC_DENIED:
-            raise self._denied("describe")
-        if found.error_code and found.error_code not in _MOVED:
-            raise self._failed(found.error_code)
+        self._is_moved(found.error_code, "describe")
         leaders = {each.partition_index: each.leader_id if each.leader_id >= 0 else None for each in found.partitions}
         self._leaders = dict(sorted(leaders.items()))
         return _Described(_id_text(found.topic_id), self._leaders)
@@ -518,7 +511,7 @@ class Brokers:
         All brokers should have one setting. One is asked that answers already: others may not be reachable from here.
         """
         first = min((node for node, place in self._places.items() if place in self._open), default=min(self._places))
-        minutes = self._setting(_BROKER, str(first), _OFFSETS_RETENTION, first)
+        minutes = self._settings(_BROKER, str(first), (_OFFSETS_RETENTION,), first).get(_OFFSETS_RETENTION)
         return None if minutes is None else minutes * _MINUTE_MS
 
     def _led(self, partitions: Iterable[tuple[str, int]]) -> _Led:
@@ -554,27 +547,22 @@ class Brokers:
 
     def _checked(self, found: Mapping[tuple[str, int], tuple[int, int]]) -> dict[int, int]:
         for (_, partition), (code, _) in found.items():
-            if code == _TOPIC_DENIED:
-                raise self._denied("describe")
-            if code in _MOVED:
+            if self._is_moved(code, "describe"):
                 raise LeaderlessError.of(self.topic.name, [partition])
-            if code:
-                raise self._failed(code)
         return {partition: offset for (_, partition), (_, offset) in sorted(found.items())}
 
-    def _setting(self, kind: int, name: str, setting: str, node: int | None = None) -> int | None:
-        """Return a setting of a topic or broker; None if the user may not see it."""
+    def _settings(self, kind: int, name: str, settings: Sequence[str], node: int | None = None) -> dict[str, int]:
+        """Return settings of a topic or broker, none that the user may not see."""
         resource = DescribeConfigsRequest.DescribeConfigsResource(
-            resource_type=kind, resource_name=name, configuration_keys=[setting]
+            resource_type=kind, resource_name=name, configuration_keys=[*settings]
         )
         place = None if node is None else self._places[node]
         (found,) = self._ask(DescribeConfigsRequest(resources=[resource]), place).results
         if found.error_code in {_TOPIC_DENIED, _CLUSTER_DENIED}:
-            return None
+            return {}
         if found.error_code:
             raise self._failed(found.error_code)
-        values = {each.name: each.value for each in found.configs}
-        return int(values[setting]) if values.get(setting) is not None else None
+        return {each.name: int(each.value) for each in found.configs if each.value is not None}
 
     def _metadata(self, names: list[str] | None) -> Any:  # noqa: ANN401
         """Return what a broker says of topics, None for all; the places of the brokers are known then."""
