@@ -1,5 +1,6 @@
 """What every test may ask for. Spark starts with the first test that asks for it."""
 
+import gc
 import json
 import os
 import pickle
@@ -113,8 +114,23 @@ def pytest_runtest_makereport(item):
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report():
-    return _failed_if_skipped((yield))
+def pytest_collection():
+    # A collection makes objects that live until the end, and of new files syntax trees: nothing of them is garbage.
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    if not isinstance(collector, pytest.Module):
+        return _failed_if_skipped((yield))
+    # In a new clone each worker would rewrite the assertions of all files: the first at a file does, others read it.
+    with collector.path.open() as file:
+        flock(file, LOCK_EX)
+        return _failed_if_skipped((yield))
 
 
 def _failed_if_skipped(report):
