@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
@@ -47,8 +47,8 @@ def audit_live(engine: Engine, options: AuditOptions, progress: Progress, group:
     """
     # A coordinator writes only offset commits in transactions. Without them a hanging transaction stops no run.
     isolation = READ_COMMITTED if options.offset_commits else READ_UNCOMMITTED
-    given = options.brokers
-    with nullcontext(given) if given else Brokers.of(open_topic(options.sources[0], options.kafka_config)) as brokers:
+    given, source, config = options.brokers, options.sources[0], options.kafka_config
+    with nullcontext(given) if given else closing(Brokers.of(open_topic(source, config))) as brokers:
         live = live_log(engine, brokers, isolation, options.partition_of)
         return audit_topic(engine, live, options, progress, group)
 

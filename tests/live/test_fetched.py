@@ -2,7 +2,7 @@
 
 import re
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 
 import pytest
@@ -197,7 +197,7 @@ def test_the_brokers_own_word_is_beside_the_log_s(broker, url, capsys):
             assert f"Group {group} of cluster" in said
             assert re.search(r"The group's coordinator says at [-\d :]+ UTC: PreparingRebalance with 2 members\.", said)
             first.release()
-    with Brokers.of(open_topic(url, None)) as brokers:
+    with closing(Brokers.of(open_topic(url, None))) as brokers:
         assert brokers.group_now("nobody") is None
     assert main(["explain", url, "--group", group, "--no-describe"]) == 0
     assert "coordinator says" not in capsys.readouterr().out

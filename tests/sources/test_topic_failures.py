@@ -2,6 +2,7 @@
 
 import socket
 import time
+from contextlib import closing
 
 import pytest
 from confluent_kafka.admin import AclOperation, ResourcePatternType, ResourceType
@@ -166,7 +167,7 @@ def test_a_broker_that_accepts_and_says_nothing(protocol):
 
 
 def read(spark, topic, offsets=(0, 1)):
-    with Brokers.of(topic) as brokers, failures_of(brokers):
+    with closing(Brokers.of(topic)) as brokers, failures_of(brokers):
         return read_range(spark, topic, {0: offsets}, isolation=READ_COMMITTED).collect()
 
 

@@ -36,7 +36,6 @@ from kip848_records.text import similar_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from types import TracebackType
 
     from kip848_records.sources.topic.address import Topic
 
@@ -62,6 +61,8 @@ _TOPIC, _BROKER = 2, 4
 _RETENTION, _OFFSETS_RETENTION = "delete.retention.ms", "offsets.retention.minutes"
 _LARGEST_BATCH: Final = "max.message.bytes"
 _MINUTE_MS: Final = 60_000
+_LOST: Final = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, ssl.SSLEOFError)
+"""How a connection ends that a broker closed, as it does with one that was idle for long."""
 _PAUSE_S: Final = 0.2
 _ELECTION_S: Final = 3.0
 _PROBED, _PROBE_S = 3, 2.0
@@ -249,7 +250,7 @@ def _sasl_options(login: Login) -> dict[str, Any]:
 
 @dataclass
 class Brokers:
-    """The brokers of a topic's cluster: one client for a whole run. Close it, or use it as a context.
+    """The brokers of a topic's cluster: one client for a whole run. Close it.
 
     Each broker that is asked has one connection, which is made when it is needed. Each method raises TopicError if the
     cluster cannot be reached, rejects the user, or has no such topic. An answer is awaited for 10 seconds, or for
@@ -267,14 +268,6 @@ class Brokers:
     def of(cls, topic: Topic) -> Self:
         """Return a client. It contacts no broker yet, but raises TopicError for settings that it cannot translate."""
         return cls(topic, login_of(topic.settings.values))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close all connections."""
@@ -575,22 +568,17 @@ class Brokers:
     def _ask(self, request: Any, place: _Place | None = None) -> Any:  # noqa: ANN401
         """Ask the broker at a place, or any one; a connection that was lost is made anew once."""
         for attempt in range(2):
+            asked = place
             try:
                 connection = self._any() if place is None else self._connection(place)
-            except (OSError, ValueError, struct.error, _RefusedError, _LoginError) as error:
-                if isinstance(error, ConnectionResetError) and not attempt:
-                    continue
-                raise self._why(error, place) from None
-            try:
+                asked = connection.place
                 answer = connection.ask(request)
-            except _RefusedError as error:
-                raise self._failed(error.code) from None
-            except (OSError, ValueError, struct.error) as error:
+            except (OSError, ValueError, struct.error, _RefusedError, _LoginError) as error:
                 self.close()  # others may be as old as this one
-                if attempt or isinstance(error, TimeoutError):
-                    raise self._why(error, connection.place) from None
+                if attempt or not isinstance(error, _LOST):
+                    raise self._why(error, asked) from None
             else:
-                self._answered.add(connection.place)
+                self._answered.add(asked)
                 return answer
         raise AssertionError
 
