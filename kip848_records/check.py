@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kip848_records.errors import InputError, Kip848Error
+from kip848_records.errors import InputError, Kip848Error, UnexpectedError
 from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.captures import capture_limits
 from kip848_records.expectations.patterns import PATTERNS
@@ -164,8 +164,6 @@ def _with_rows(tables: Tables, cluster: str, names: Collection[str]) -> Collecti
     """Return those of some tables that have rows, or all if one cannot be read: the text that needs it says why."""
     try:
         return tables.with_rows(names, cluster)
-    except Kip848Error:
-        raise
     except Exception:  # noqa: BLE001 - as in `_answers`
         return names
 
@@ -289,7 +287,11 @@ def _result(
         violations=sorted(violations, key=lambda finding: finding.severity == WARN)[:KEPT],
         unknown=[finding for each in found.values() for finding in each.unknown][:KEPT],
         by_cluster=by_cluster,
-        faults={cluster: each for cluster, each in own.items() if isinstance(each, Exception)},
+        faults={
+            cluster: UnexpectedError.of(each, f"the query of {expectation.name} for cluster {cluster}")
+            for cluster, each in own.items()
+            if isinstance(each, Exception)
+        },
         not_applicable={cluster: each for cluster, each in own.items() if isinstance(each, NotApplicable)},
         without=[text for of in audited if of.run.cluster in found for text in _without(expectation, of)],
         is_named=setting.is_named,

@@ -116,7 +116,6 @@ def _run(arguments: Namespace) -> int:
     webhooks = _webhooks(arguments)
     from kip848_records.check import check
     from kip848_records.report.partly_read import not_looked_at
-    from kip848_records.report.words import faults
 
     expectations, settings = _expectations(arguments)
     group = arguments.group
@@ -125,7 +124,7 @@ def _run(arguments: Namespace) -> int:
         progress.phase("evaluating expectations")
         note_other_limits(arguments, tables, cluster)
         verdict = check(tables, settings, expectations=expectations, cluster=cluster, group=group)
-        found = _Checked(verdict, [each for result in verdict.results for each in faults(result).values()])
+        found = _Checked(verdict, [each for result in verdict.results for each in result.faults.values()])
         if group is None:  # else the tables of a log have no other group, and the verdict is about no other
             found = _with_changes(found, tables, cluster, settings, files, is_sent=bool(webhooks))
         errors = [*found.errors, *write_files(files, tables, verdict, found.heads)]  # before the exit code is known
@@ -246,7 +245,7 @@ def _send(message: News, webhooks: Sequence[Webhook]) -> None:
 def _has_too_many_unknown(verdict: Verdict, most: Limit | None) -> bool:
     """Return whether more results are unknown than `--max-unknown` allows; stderr then has the numbers."""
     unknown = sum(result.unknowns for result in verdict.results)
-    checked = unknown + sum(result.passed + result.errors + result.warnings for result in verdict.results)
+    checked = sum(result.checked for result in verdict.results)
     if most is None or not most.is_exceeded(unknown, checked):
         return False
     print(f"{unknown:,} of {checked:,} results are unknown, more than --max-unknown {most.text}", file=sys.stderr)

@@ -44,7 +44,6 @@ def _run(arguments: Namespace) -> int:
     from kip848_records.report.changes import changes_of_clusters
     from kip848_records.report.page.contents import contents
     from kip848_records.report.page.page import page
-    from kip848_records.report.words import faults
     from kip848_records.text import count_text
 
     expectations, settings = load_config(arguments.config, arguments.expectations)
@@ -62,7 +61,7 @@ def _run(arguments: Namespace) -> int:
         write_file(file, written.html)
     deleted = f", {written.deleted:,} deleted" if written.deleted else ""
     print(f"{file}: {count_text(written.groups, 'group')}{deleted}; {len(written.html.encode()) / 1e6:.1f} MB")
-    broken = [each for result in verdict.results for each in faults(result).values()]
+    broken = [each for result in verdict.results for each in result.faults.values()]
     for each in broken:
         print_error(each, is_traced=arguments.debug)
     return broken[0].exit_code if broken else 0

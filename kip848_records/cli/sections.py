@@ -65,5 +65,5 @@ def evaluated(
 
     results = check(tables, settings, expectations=expectations, cluster=cluster).results
     for fault in (fault for result in results for fault in result.faults.values()):
-        raise fault
+        raise fault.__cause__ or fault
     return results

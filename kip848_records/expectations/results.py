@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from kip848_records.errors import UnexpectedError
+
 PASS: Final = "pass"  # noqa: S105 - no password
 VIOLATION: Final = "violation"
 UNKNOWN: Final = "unknown"
@@ -107,7 +109,7 @@ class Result:
     `passed`, `errors`, `warnings` and `unknowns` count the checked items. `violations` and `unknown` hold the first of
     them, errors before warnings. A check keeps at most `check.KEPT` of each, so the counts may be higher. `by_cluster`
     has the counts of each cluster where something was checked, and `not_applicable` why nothing was in the others.
-    `faults`: the errors of the clusters for which the query failed; nothing is known of them. `without`: what was not
+    `faults`: of the clusters for which the query failed, why; nothing is known of them. `without`: what was not
     looked for, and why not, in sentences. `is_named`: the user asked for this expectation.
     """
 
@@ -121,10 +123,20 @@ class Result:
     violations: Sequence[Finding]
     unknown: Sequence[Finding]
     by_cluster: Mapping[str, Counts] = field(default_factory=dict)
-    faults: Mapping[str, Exception] = field(default_factory=dict)
+    faults: Mapping[str, UnexpectedError] = field(default_factory=dict)
     not_applicable: Mapping[str, NotApplicable] = field(default_factory=dict)
     without: Sequence[str] = ()
     is_named: bool = False
+
+    @property
+    def checked(self) -> int:
+        """How many items it checked."""
+        return self.passed + self.errors + self.warnings + self.unknowns
+
+    @property
+    def violated(self) -> int:
+        """How many violations were counted; there may be fewer in `violations`."""
+        return self.errors + self.warnings
 
     @property
     def status(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kip848_records import __version__
 from kip848_records.expectations.results import FAIL, FAULT, NOT_APPLICABLE, UNKNOWN, WARN
-from kip848_records.report.words import checked, faults, overall, violated
+from kip848_records.report.words import overall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,7 +54,7 @@ def check_line(verdict: Verdict, exit_code: int) -> str:
         **_captures(verdict),
         "status": overall(verdict),
         "exit_code": exit_code,
-        "checked": sum(checked(result) for result in verdict.results),
+        "checked": sum(result.checked for result in verdict.results),
         "errors": sum(result.errors for result in verdict.results),
         "warnings": sum(result.warnings for result in verdict.results),
         "unknown": sum(result.unknowns for result in verdict.results),
@@ -93,15 +93,15 @@ def _expectation(result: Result) -> dict[str, object]:
         "description": result.description,
         "severity": result.severity,
         "status": result.status,
-        "checked": checked(result),
+        "checked": result.checked,
         "passed": result.passed,
         "errors": result.errors,
         "warnings": result.warnings,
-        "violations_total": violated(result),
+        "violations_total": result.violated,
         "unknown_total": result.unknowns,
         "violations": [each.columns() for each in result.violations],
         "unknown": [each.columns() for each in result.unknown],
-        "faults": {cluster: fault.message for cluster, fault in faults(result).items()},
+        "faults": {cluster: fault.message for cluster, fault in result.faults.items()},
         "not_applicable": {cluster: each._asdict() for cluster, each in result.not_applicable.items()},
         "not_looked_for": list(result.without),
     }

@@ -12,15 +12,12 @@ from kip848_records.report.terminal import JOINT, wrapped_lines
 from kip848_records.report.words import (
     SAID,
     captures,
-    checked,
     counts,
-    faults,
     more,
     place,
     reason,
     reasons,
     sentence,
-    violated,
     with_advice_once,
 )
 from kip848_records.text import WIDTH, count_text, printable
@@ -72,7 +69,7 @@ def check_terminal(
         rest = "" if is_verbose else "  (--verbose lists them)"
         yield from _wrapped(f"PASS  {count_text(len(passed), 'expectation')}{rest}", width)
         for result in passed if is_verbose else ():
-            said = [f"{checked(result):,} checked", *result.without, *reasons(result)]
+            said = [f"{result.checked:,} checked", *result.without, *reasons(result)]
             yield from _wrapped(printable(f"{result.name}: {'; '.join(said)}"), width, 1)
     if nothing:
         yield Text()
@@ -83,7 +80,7 @@ def check_terminal(
 
 def _folded(verdict: Verdict) -> list[Result]:
     """Return the expectations with unknown results of which only the names are shown."""
-    unknown = [result for result in verdict.results if result.status == UNKNOWN and not faults(result)]
+    unknown = [result for result in verdict.results if result.status == UNKNOWN and not result.faults]
     return unknown if len(unknown) > _UNKNOWN_SHOWN else []
 
 
@@ -113,13 +110,13 @@ def _of(result: Result, *, several_clusters: bool) -> Iterator[tuple[str, int]]:
         # A limit of some groups may be an error, and the same limit of others a warning.
         is_milder = each.severity == WARN != result.status
         yield from _finding(each, WARN if is_milder else None, several_clusters=several_clusters)
-    if rest := more(violated(result), shown):
+    if rest := more(result.violated, shown):
         yield rest, 1
     if result.status == UNKNOWN and result.unknown:
         yield from _finding(result.unknown[0], None, several_clusters=several_clusters)
         if result.unknowns > 1:
             yield f"and {result.unknowns - 1:,} more", 1
-    yield from ((printable(each.message), 1) for each in faults(result).values())
+    yield from ((printable(each.message), 1) for each in result.faults.values())
 
 
 def _finding(found: Finding, severity: str | None, *, several_clusters: bool) -> Iterator[tuple[str, int]]:

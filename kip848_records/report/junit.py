@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from junitparser import Error, Failure, Skipped, TestCase, TestSuite
 
 from kip848_records.expectations.results import FAIL, FAULT, NOT_APPLICABLE, UNKNOWN, WARN
-from kip848_records.report.words import SAID, counts, faults, line, more, reasons, violated
+from kip848_records.report.words import SAID, counts, line, more, reasons
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def junit(verdict: Verdict) -> str:
 def _case(result: Result) -> TestCase:
     case = TestCase(printable(result.name), _CLASS)
     summary = printable(f"{counts(result)}: {result.description}")
-    violations = "\n".join([summary, *_lines(result.violations, violated(result), evaluated=True)])
+    violations = "\n".join([summary, *_lines(result.violations, result.violated, evaluated=True)])
     if result.status == FAULT:
-        found = faults(result).values()
+        found = result.faults.values()
         error = Error("; ".join(fault.message for fault in found), FAULT)
         error.text = "\n".join([*(str(fault) for fault in found), violations])
         case.result = [error]

@@ -12,15 +12,12 @@ from kip848_records.expectations.results import FAIL, FAULT, NOT_APPLICABLE, PAS
 from kip848_records.report.words import (
     SAID,
     captures,
-    checked,
     counts,
-    faults,
     more,
     overall,
     position,
     reasons,
     sentence,
-    violated,
     with_advice_once,
 )
 from kip848_records.text import printable
@@ -53,19 +50,19 @@ def _parts(verdict: Verdict) -> Iterator[str]:
     yield from map(code, captures(verdict))
     yield _expectations(verdict.results)
     for result in verdict.results:
-        for fault in faults(result).values():
+        for fault in result.faults.values():
             yield f"{_SIGNS[FAULT]} {code(fault.message)}"
             yield prose(fault.hint)
-        if violated(result):
+        if result.violated:
             yield f"### {_SIGNS[result.status]} {code(result.name)}: {counts(result)}"
             yield prose(result.description)
-            yield _findings(result.violations, violated(result), several=several, evaluated=True)
+            yield _findings(result.violations, result.violated, several=several, evaluated=True)
     unknown = [result for result in verdict.results if result.unknowns]
     if unknown:
         count = sum(result.unknowns for result in unknown)
         yield f"<details>\n<summary>{_SIGNS[UNKNOWN]} {count:,} could not be evaluated</summary>"
         for result in unknown:
-            yield f"### {code(result.name)}: {result.unknowns:,} of {checked(result):,}"
+            yield f"### {code(result.name)}: {result.unknowns:,} of {result.checked:,}"
             yield _findings(result.unknown, result.unknowns, several=several, evaluated=False)
         yield "</details>"
     nothing = [(code(result.name), prose(each)) for result in verdict.results for each in reasons(result)]
@@ -82,8 +79,8 @@ def _expectations(results: Iterable[Result]) -> str:
         (
             code(result.name),
             f"{_SIGNS[result.status]} {SAID[result.status]}",
-            f"{checked(result):,}",
-            f"{violated(result):,}",
+            f"{result.checked:,}",
+            f"{result.violated:,}",
             f"{result.unknowns:,}",
         )
         for result in results

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records import __version__
 from kip848_records.expectations.results import NOT_APPLICABLE
-from kip848_records.report.words import SAID, faults, more, reasons, topic, violated
+from kip848_records.report.words import SAID, more, reasons, topic
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _rule(result: Result) -> Json:
 def _notifications(results: Iterable[Result]) -> Iterator[Json]:
     """Report how many violations are not kept, how many items are unknown, what checked nothing, and faults."""
     for index, result in enumerate(results):
-        rest = more(violated(result), result.violations)
+        rest = more(result.violated, result.violations)
         notes = [
             *([f"{rest} violations"] if rest else []),
             *([f"{result.unknowns:,} unknown"] if result.unknowns else []),
@@ -74,7 +74,7 @@ def _notifications(results: Iterable[Result]) -> Iterator[Json]:
         for what in notes:
             text = _plain(f"{result.name}: {what}")
             yield {"level": "note", "message": {"text": text}, "associatedRule": {"index": index}}
-        for fault in faults(result).values():
+        for fault in result.faults.values():
             yield {"level": "error", "message": {"text": _plain(str(fault))}, "associatedRule": {"index": index}}
 
 

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.errors import UnexpectedError
 from kip848_records.expectations.results import FAIL, FAULT, NOT_APPLICABLE, PASS, UNKNOWN, WARN
 from kip848_records.kinds import CONSUMER, KINDS
 from kip848_records.specs.log_columns import TOPIC
@@ -98,16 +97,6 @@ def _known_to(partition: int, at: datetime | None) -> str:
     return f"Partition {partition} is {known}: {_NOT_READ}"
 
 
-def checked(result: Result) -> int:
-    """Return how many items an expectation checked."""
-    return result.passed + result.errors + result.warnings + result.unknowns
-
-
-def violated(result: Result) -> int:
-    """Return how many violations were counted; there may be fewer in `result.violations`."""
-    return result.errors + result.warnings
-
-
 def counts(result: Result) -> str:
     """Return the counts of an expectation: 2 errors, 1 warning, 3 unknown of 20 checked."""
     parts = [
@@ -115,7 +104,7 @@ def counts(result: Result) -> str:
         *([count_text(result.warnings, "warning")] if result.warnings else []),
         *([f"{result.unknowns:,} unknown"] if result.unknowns else []),
     ]
-    return f"{', '.join(parts)} of {checked(result):,} checked" if parts else f"{checked(result):,} checked"
+    return f"{', '.join(parts)} of {result.checked:,} checked" if parts else f"{result.checked:,} checked"
 
 
 def reason(nothing: NotApplicable) -> str:
@@ -183,14 +172,6 @@ def place(finding: Finding) -> list[str]:
         *([] if finding.member_id is None else [f"{kind.member} {finding.member_id}"]),
         *([] if finding.partition is None else [position(finding)]),
     ]
-
-
-def faults(result: Result) -> dict[str, UnexpectedError]:
-    """Return why an expectation could not be evaluated for clusters, by the cluster's name."""
-    return {
-        cluster: UnexpectedError.of(error, f"the query of {result.name} for cluster {cluster}")
-        for cluster, error in result.faults.items()
-    }
 
 
 def position(finding: Finding) -> str:

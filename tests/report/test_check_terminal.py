@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hypothesis import given
 
+from kip848_records.errors import UnexpectedError
 from kip848_records.report.changes import Changed, Changes
 from kip848_records.report.check_json import check_json
 from kip848_records.report.check_terminal import check_terminal
@@ -99,7 +100,10 @@ def test_what_is_unknown_for_one_cause_is_one_line():
 
 
 def test_of_a_fault_too_the_milder_findings_are_told_apart():
-    broken = replace(result("a", [finding(), finding("warn", group_id="mild")]), faults={"demo": ValueError("x")})
+    broken = replace(
+        result("a", [finding(), finding("warn", group_id="mild")]),
+        faults={"demo": UnexpectedError.of(ValueError("x"), "the query of a for cluster demo")},
+    )
     lines = printed(verdict(broken))
     assert f"  payments: {STUCK}" in lines
     assert f"  warn: mild: {STUCK}" in lines

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kip848_records.report.words import captures, checked, counts, line, more, overall, sentence, violated
+from kip848_records.report.words import captures, counts, line, more, overall, sentence
 from tests.report.verdicts import ALL, CAPTURED, MEMBER, NOWHERE, STUCK, finding, nothing, result, verdict
 
 FAILED = result("a", [finding()])
@@ -32,8 +32,8 @@ def test_the_worst_is_said_first(results, status, says):
 
 
 def test_what_is_not_listed_is_counted():
-    assert [checked(result) for result in ALL.results] == [43, 12, 15, 10]
-    assert [violated(result) for result in ALL.results] == [33, 1, 0, 0]
+    assert [result.checked for result in ALL.results] == [43, 12, 15, 10]
+    assert [result.violated for result in ALL.results] == [33, 1, 0, 0]
     assert [more(count, [finding()]) for count in (0, 1, 2, 1500)] == ["", "", "and 1 more", "and 1,499 more"]
 
 
