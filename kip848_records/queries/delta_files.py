@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kip848_records.machine.parquet import is_whole
 from kip848_records.tables.arrow import literal
 
 if TYPE_CHECKING:
@@ -85,6 +86,12 @@ class DeltaFiles:
                 values = ds.get_partition_keys(file.partition_expression)
                 others.append(_without_statistics(found, file, {name: values.get(name) for name in partitions}))
         return ds.FileSystemDataset(others, found.schema, found.format, found.filesystem)
+
+    def damaged(self) -> Path | None:
+        """Return a file on this machine that is missing, or of which some rows cannot be read; None: there is none."""
+        if self._folder is None:
+            return None
+        return next((file for name in self.names if not is_whole(file := self._folder / name)), None)
 
     @property
     def bytes(self) -> int:

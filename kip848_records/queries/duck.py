@@ -76,6 +76,8 @@ HUGEINT: Final = pa.decimal128(38, 0)
 """The type of DuckDB's sums and counts in Arrow."""
 
 _MISSING: Final = re.compile(r"Table with name (\w+) does not exist")
+_OF_QUERIES: Final = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException, duckdb.DataError)
+"""DuckDB's errors that no damaged file causes. It has no class for those that one does."""
 _NAMED: Final = re.compile(r"'(?:[^']|'')*'|(?<![:\w]):([a-z_][a-z_0-9]*)\b")
 
 # DuckDB advises `sql` instead of `execute`: that saves a copy of the answer, but plans each query twice, which takes
@@ -141,13 +143,17 @@ class DuckTables(Tables):
             connection.execute(f'DROP VIEW "{name}"')
             del self._views[name]
             self._copies.discard(name)
-        for name, parts in tables.items():
-            self._register(connection, name, parts)
         used = {found[1] for found in _NAMED.finditer(text)}
         named = {name: value for name, value in parameters.items() if name in used}
         decoded: dict[str, Path] = {}
         try:
+            for name, parts in tables.items():
+                self._register(connection, name, parts)
             return self._answer(_with_dollars(text), named, cluster, decoded)
+        except duckdb.Error as error:
+            if not isinstance(error, _OF_QUERIES) and (file := self._damaged(tables)) is not None:
+                raise TablesError.damaged(str(file)) from error
+            raise
         finally:
             # The next query may be about another cluster.
             for record, file in decoded.items():
@@ -223,6 +229,11 @@ class DuckTables(Tables):
     def _size(self, name: str, parts: Sequence[Part]) -> int:
         """Return the size of all files of a table's versions, in bytes."""
         return sum(self._files_of(name, part.version).bytes for part in parts)
+
+    def _damaged(self, tables: Mapping[str, Sequence[Part]]) -> Path | None:
+        """Return a file of some tables that cannot be read; None if all can, or are not on this machine."""
+        found = (self._files_of(name, part.version) for name, parts in tables.items() for part in parts)
+        return next((file for files in found if isinstance(files, DeltaFiles) and (file := files.damaged())), None)
 
     def _files_of(self, name: str, version: int | None) -> TableFiles:
         """Return a table's files. They are listed once, so all queries see the same rows."""

@@ -39,8 +39,8 @@ def reading() -> Iterator[None]:
         for form in _NOT_OPENED:
             if failure := form.search(str(error)):
                 raise InputError.not_opened(unquote(failure[1]), failure[2]) from error
-        if failure := _UNREADABLE.search(str(error)):
-            raise InputError.unreadable(without_scheme(unquote(failure[1]))) from error
+        if (file := unreadable_file(error)) is not None:
+            raise InputError.unreadable(file) from error
         if "java.lang.OutOfMemoryError" in str(error):
             raise InputError(
                 "Spark ran out of memory while it read the source",
@@ -48,6 +48,12 @@ def reading() -> Iterator[None]:
                 "or copy the segment files to a local folder: local files are read in parts",
             ) from error
         raise
+
+
+def unreadable_file(error: Exception) -> str | None:
+    """Return the file that Spark could not read, by its error; None for another error."""
+    failure = _UNREADABLE.search(str(error))
+    return None if failure is None else without_scheme(unquote(failure[1]))
 
 
 def escape_glob(path: str) -> str:

@@ -26,6 +26,12 @@ class TablesError(InputError):
         return cls(f"the embedded engine cannot read {out}: {reason}", "use --engine spark")
 
     @classmethod
+    def damaged(cls, file: str) -> Self:
+        """A file of a table cannot be read: a copy of the tables that lacks one, or a faulty disk."""
+        message = f"{file}, a file of a table, cannot be read: it is missing, damaged or truncated"
+        return cls(message, "copy the tables again, or audit the log again into another folder")
+
+    @classmethod
     def no_such_cluster(cls, out: str, cluster: str | None, clusters: Sequence[str]) -> Self:
         """The folder has no tables of any cluster, or not of that one."""
         what = "of any cluster" if cluster is None else f"of cluster {cluster!r}"

@@ -5,6 +5,8 @@ The product is its own oracle: one engine for the other. `test_both_engines.py` 
 
 import errno
 import json
+import os
+import re
 import shutil
 from datetime import UTC, datetime
 
@@ -13,6 +15,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from kip848_records.errors import InputError
 from kip848_records.machine.budget import Budget
+from kip848_records.queries.delta_files import DeltaFiles
 from kip848_records.queries.duck import DuckTables, _database
 from kip848_records.queries.engines import open_tables
 from kip848_records.queries.spark import SparkTables
@@ -162,3 +165,36 @@ def test_queries_use_no_more_memory_than_this_machine_has(monkeypatch, free, lim
     database = _database.__wrapped__()
     ((found,),) = database.execute("SELECT current_setting('memory_limit')").fetchall()
     assert found == limit
+
+
+DAMAGES = {
+    "missing": lambda file: file.unlink(),
+    "truncated": lambda file: os.truncate(file, 100),
+    "overwritten": lambda file: file.write_bytes(b"PAR1" + bytes(len(file.read_bytes()) - 8) + b"PAR1"),
+    "rows": lambda file: file.write_bytes(file.read_bytes()[:4] + bytes(400) + file.read_bytes()[404:]),
+}
+
+
+def damaged(audits, folder, damage):
+    """A copy of a few tables with a damaged file, and the file."""
+    for name in ("audit_runs", "group_state"):
+        shutil.copytree(audits.out / name, folder / name)
+    file = folder / "group_state" / DeltaFiles(DeltaTable(folder / "group_state"), None).names[0]
+    DAMAGES[damage](file)
+    return str(folder), re.escape(f"{file}, a file of a table, cannot be read: it is missing, damaged or truncated")
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_of_a_table_is_named(audits, tmp_path, damage):
+    out, message = damaged(audits, tmp_path, damage)
+    tables = DuckTables(out)
+    for _ in range(2):  # a second query would make a copy
+        with pytest.raises(InputError, match=message):
+            tables.rows("SELECT * FROM group_state", None)
+
+
+@pytest.mark.parametrize("damage", ["missing", "truncated"])
+def test_spark_names_a_damaged_file_of_a_table(classic, audits, tmp_path, damage):
+    out, message = damaged(audits, tmp_path, damage)
+    with pytest.raises(InputError, match=message):
+        SparkTables(classic, out).rows("SELECT * FROM group_state", None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +27,7 @@ from kip848_records.engines.rows import ArrowRows
 from kip848_records.errors import InputError
 from kip848_records.machine.disks import FULL
 from kip848_records.machine.files import list_files
+from kip848_records.machine.parquet import is_whole
 from kip848_records.machine.paths import path_on_this_machine
 from kip848_records.queries.delta_files import DeltaFiles, parquet, quoted
 from kip848_records.tables.arrow import literal, mistaken
@@ -174,19 +174,9 @@ def reading_files(space: Space) -> Iterator[None]:
         if damaged := _DAMAGED.search(str(error)):
             raise InputError.unreadable(damaged[1]) from error
         for file in space.sources:
-            if not _is_whole(file):
+            if not is_whole(file):
                 raise InputError.unreadable(str(file)) from error
         raise
-
-
-def _is_whole(file: Path) -> bool:
-    """Return whether Arrow can read all rows of a Parquet file."""
-    try:
-        with pq.ParquetFile(file) as opened:
-            deque(opened.iter_batches(), maxlen=0)
-    except (pa.ArrowException, OSError):
-        return False
-    return True
 
 
 def _columns(file: Path) -> dict[str, bool]:
