@@ -248,10 +248,10 @@ def _has_tables(arguments: Namespace, session: Callable[[], SparkSession]) -> bo
     if path_on_this_machine(first) is None and not is_session_offered():
         try:
             DuckTables(first).runs()
-        except TablesError:
-            return False
         except NotOpenedError:  # a session may have the credentials
             pass
+        except TablesError:
+            return False
         else:
             return True
     from kip848_records.specs.tables import AUDIT_RUNS, LATEST_STATE

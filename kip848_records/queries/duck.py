@@ -85,8 +85,8 @@ _NAMED: Final = re.compile(r"'(?:[^']|'')*'|(?<![:\w]):([a-z_][a-z_0-9]*)\b")
 warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
 
 
-class NotOpenedError(Exception):
-    """delta-rs cannot open the tables; the message has the reason."""
+class NotOpenedError(TablesError):
+    """delta-rs cannot open a table; the message has the reason. Spark may have the credentials, or know a feature."""
 
 
 class DuckTables(Tables):
@@ -257,7 +257,10 @@ class DuckTables(Tables):
         except TableNotFoundError:
             raise TablesError.not_audited(self.location, name) from None
         except (DeltaError, OSError) as error:
-            raise NotOpenedError(str(error).splitlines()[0]) from error
+            raise NotOpenedError(
+                f"the embedded engine cannot read {path}: {str(error).splitlines()[0]}",
+                "use --engine spark, or copy the tables again if the copy was not whole",
+            ) from error
         return table
 
 

@@ -46,8 +46,8 @@ def open_tables(
         tables.runs()
     except NotOpenedError as error:
         if engine == EMBEDDED:
-            raise TablesError.not_embedded(location, str(error)) from None
-        note(f"delta-rs cannot open {location}: {error}; Spark reads the tables instead")
+            raise
+        note(f"{error.message}; Spark reads the tables instead")
         return _spark_tables(session(), location)
     return tables
 

@@ -198,3 +198,10 @@ def test_spark_names_a_damaged_file_of_a_table(classic, audits, tmp_path, damage
     out, message = damaged(audits, tmp_path, damage)
     with pytest.raises(InputError, match=message):
         SparkTables(classic, out).rows("SELECT * FROM group_state", None)
+
+
+def test_a_damaged_commit_of_a_table_is_an_error_of_the_input(audits, tmp_path):
+    out, _ = damaged(audits, tmp_path, "missing")
+    os.truncate(max((tmp_path / "group_state" / "_delta_log").glob("*.json")), 50)
+    with pytest.raises(InputError, match=r"the embedded engine cannot read .*group_state: .*Json"):
+        DuckTables(out).rows("SELECT * FROM group_state", None)
