@@ -13,6 +13,7 @@ from kip848_records.replay.blocker.advice import runbook_link
 from kip848_records.replay.group.states import NOT_READY
 from kip848_records.replay.group.vocabulary import OPEN
 from kip848_records.report.cleaning import group_not_cleaned
+from kip848_records.report.columns import NUMBER, SPAN, TIME, Column
 from kip848_records.report.comings import with_changes
 from kip848_records.report.consumption import set_while_empty
 from kip848_records.report.current_state import current_state, well
@@ -25,7 +26,7 @@ from kip848_records.report.explain_kind import (
     shared_urls,
 )
 from kip848_records.report.group_history import Incarnation
-from kip848_records.report.group_section import NUMBER, SPAN, TIME, Column, table
+from kip848_records.report.group_section import table
 from kip848_records.report.group_sections import (
     DIAGNOSIS,
     MEMBERS,

@@ -9,7 +9,8 @@ from rich.text import Text
 
 from kip848_records.kinds import CLASSIC, KINDS, kind_of
 from kip848_records.machine.paths import with_page_paths
-from kip848_records.report.group_section import Column, table
+from kip848_records.report.columns import Column
+from kip848_records.report.group_section import table
 from kip848_records.report.group_sections import GENERATIONS, WORKERS, client_of
 from kip848_records.report.terminal import wrapped
 from kip848_records.text import names_text, printable, ranges_text

@@ -14,10 +14,11 @@ from kip848_records.replay.classic.upgrade import PROTOCOL_TYPE
 from kip848_records.replay.diagnosis.stays import normalised
 from kip848_records.replay.group.vocabulary import EAGER, UNKNOWN
 from kip848_records.replay.refusals import FIRST_WITH_STREAMS, KNOWN_BUGS, LOADERS, loader
+from kip848_records.report.columns import AT_LEAST, AT_MOST, NUMBER, SPAN, TIME, Column, Names, bare, filled
 from kip848_records.report.readiness import REASONS, advised
-from kip848_records.report.sections import Names, Section
+from kip848_records.report.sections import Section, section
 from kip848_records.report.sql import query
-from kip848_records.text import client_text, count_text, matches, names_text, span_text
+from kip848_records.text import client_text, count_text, matches, names_text
 from kip848_records.times import time_text, utc_text
 from kip848_records.wording import DOWNGRADES
 
@@ -163,37 +164,41 @@ def stopped_per_hour(row: Row) -> float | None:
     return float(row.partitions_stopped) / row.rebalances * row.rebalances_per_hour  # type: ignore[no-any-return]
 
 
-def applications(found: Fleet) -> list[tuple[str, dict[str, Any]]]:
-    """Return the applications with classic members by name, those with most groups first.
+def applications(found: Fleet) -> list[dict[str, Any]]:
+    """Return the applications with classic members, those with most groups first.
 
     The name is the client id without what changes from member to member; the group id, if the client id has it.
     """
-    by_name: dict[str, dict[str, Any]] = defaultdict(
-        lambda: {"groups": set(), "members": 0, "hosts": set(), "verdicts": defaultdict(set)}
-    )
+    by_name: dict[str, list[Row]] = defaultdict(list)
     verdicts = {_key(row): row.verdict for row in found.groups}
     for row in found.members:
         is_named = row.client_id is not None and row.group_id not in row.client_id
-        app = by_name[str(normalised(row.client_id if is_named else row.group_id))]
-        app["groups"].add(row.group_id)
-        app["members"] += 1
-        app["hosts"].add((row.client_host or "").removeprefix("/"))
-        app["verdicts"][verdicts[_key(row)]].add(row.group_id)
-    return sorted(by_name.items(), key=lambda each: (-len(each[1]["groups"]), -each[1]["members"], each[0]))
+        by_name[str(normalised(row.client_id if is_named else row.group_id))].append(row)
+    apps = []
+    for name, rows in by_name.items():
+        held = sorted({(verdicts[_key(row)], row.group_id) for row in rows})
+        app = {"application": name, "groups": sorted({row.group_id for row in rows}), "members": len(rows)}
+        hosts = sorted({(row.client_host or "").removeprefix("/") for row in rows} - {""})
+        apps.append({**app, "hosts": hosts, "verdicts": Counter(verdict for verdict, _ in held)})
+    return sorted(apps, key=lambda app: (-len(app["groups"]), -app["members"], app["application"]))
 
 
 def sections(found: Fleet) -> Iterator[Section]:
     """Yield the parts of the answer, what to decide first before what explains it."""
-    yield Section(headline(found), notes=tuple(verdict_lines(found)))
+    yield Section(headline(found), notes=list(verdict_lines(found)))
     if found.release is not None:
         yield from _release(found)
     yield from _running(found)
     yield from _plan(found)
     yield from _refused(found)
-    yield from _applications(found)
+    yield from section(
+        "Applications that still use the classic protocol",
+        _APPLICATIONS,
+        applications(found),
+        "By client ids without what changes from member to member; by group ids where these are a part of them",
+    )
     yield from _changes(found)
-    conditions = (*CONDITIONS, *found.notes)
-    yield Section("The log does not show", notes=conditions)
+    yield Section("The log does not show", notes=(*CONDITIONS, *found.notes))
 
 
 def headline(found: Fleet) -> str:
@@ -245,10 +250,9 @@ def _release(found: Fleet) -> Iterator[Section]:
         for name, bug in KNOWN_BUGS.items()
         if judged in bug.has and name in met
     ]
-    rows = [(each.partition, each.offset, each.group_id, each.message) for each in (*loads.violations, *loads.unknown)]
     certain = "" if loads.without else " for certain"
     title = f"Kafka {release} loads {loads.passed:,} of {count_text(_partitions(loads), 'partition')}{certain}"
-    yield Section(title, ("partition", "offset", "group", "what"), rows, ("partition", "offset"), tuple(notes))
+    yield Section(title, filled(_LOADS, (*loads.violations, *loads.unknown)), notes)
 
 
 def _met(found: Fleet) -> set[str]:
@@ -272,17 +276,6 @@ def _partitions(loads: Result) -> int:
 
 def _running(found: Fleet) -> Iterator[Section]:
     if found.left:
-        rows = [
-            (
-                row.group_id,
-                f"{group.classic_members} classic, {group.consumer_members} consumer",
-                "" if group.mixed_since is None else utc_text(group.mixed_since),
-                client_text(row.client_id, row.client_host, row.instance_id),
-                time_text(row.joined_ms),
-                row.member_id,
-            )
-            for group, row in found.left
-        ]
         notes = [
             "Restart these members with group.protocol=consumer",
             "do not set the migration policy to disabled before: from Kafka 4.3 on it locks classic members out",
@@ -300,37 +293,10 @@ def _running(found: Fleet) -> Iterator[Section]:
             notes.append(
                 f"{names_text(only, _NAMED)}: no member left uses the new protocol, and only one that joins changes it"
             )
-        columns = ("group", "members", "mixed since", "client", "member since", "member")
-        yield Section("Half-way: members that still use the classic protocol", columns, rows, notes=tuple(notes))
-    if found.downgrades:
-        changed = [
-            (
-                row.group_id,
-                time_text(row.at_ms),
-                row.converted,
-                DOWNGRADES[row.by_replacement],
-            )
-            for row in found.downgrades
-        ]
-        yield Section("Went back to the classic protocol", ("group", "at", "members", "because"), changed, ("members",))
-    if found.compared:
-        yield Section(
-            "Before and after",
-            ("group", "protocol", "observed", "rebalances", "per hour", "partitions stopped", "stop, median"),
-            [
-                (
-                    row.group_id,
-                    row.protocol,
-                    span_text(row.observed_ms),
-                    row.rebalances,
-                    row.rebalances_per_hour,
-                    row.partitions_stopped,
-                    "" if row.estimated_stop_p50_ms is None else f"≤ {span_text(row.estimated_stop_p50_ms)}",
-                )
-                for row in sorted(found.compared, key=lambda row: (row.group_id, row.from_at))
-            ],
-            ("observed", "rebalances", "per hour", "partitions stopped", "stop, median"),
-        )
+        yield from section("Half-way: members that still use the classic protocol", _LEFT, found.left, *notes)
+    yield from section("Went back to the classic protocol", _DOWNGRADES, found.downgrades)
+    compared = sorted(found.compared, key=lambda row: (row.group_id, row.from_at))
+    yield from section("Before and after", _COMPARED, compared)
 
 
 _HOW: Final = (
@@ -348,31 +314,15 @@ _HOW: Final = (
         "the group again"
     ),
 )
-_GAIN: Final = (
-    *("group", "members", "mode", "assignor", "rebalances/h", "stopped/h", "take care", "without an owner"),
-    *("stop, p95", "troubles"),
-)
-_GAIN_RIGHT: Final = ("members", "rebalances/h", "stopped/h", "without an owner", "stop, p95")
 
 
 def _mode(row: Row) -> str | None:
     return None if row.mode == UNKNOWN else row.mode
 
 
-def _gain(row: Row) -> tuple[Any, ...]:
+def _stopped(row: Row) -> str | None:
     stopped = stopped_per_hour(row)
-    return (
-        row.group_id,
-        row.members,
-        _mode(row),
-        row.protocol,
-        row.rebalances_per_hour,
-        None if stopped is None else f"{'≥ ' if row.is_minimum else ''}{stopped:,.1f}",
-        ", ".join(_cares(row)),
-        span_text(row.unowned_ms or None, is_minimum=True),
-        "" if row.stop_max_p95_ms is None else f"≤ {span_text(row.stop_max_p95_ms)}",
-        row.troubles,
-    )
+    return None if stopped is None else f"{'≥ ' if row.is_minimum else ''}{stopped:,.1f}"
 
 
 def _cares(row: Row) -> Iterator[str]:
@@ -384,29 +334,27 @@ def _cares(row: Row) -> Iterator[str]:
 
 
 def _plan(found: Fleet) -> Iterator[Section]:
-    if canaries := found.canaries:
-        note = (
-            "They can move now. In this order: groups without static members, with an assignor of Kafka's own, "
-            f"with up to {_SMALL} members, eager, often rebalanced"
-        )
-        yield Section("Begin with these", _GAIN, list(map(_gain, canaries)), _GAIN_RIGHT, (note, *_HOW))
-    if gaining := found.gaining:
-        note = (
-            "By how many partitions their rebalances stopped in an hour, not for how long; the time without an owner "
-            "is that of all partitions together"
-        )
-        yield Section("Then those that gain most", _GAIN, list(map(_gain, gaining)), _GAIN_RIGHT, (note,))
+    canaries, gaining = found.canaries, found.gaining
+    yield from section(
+        "Begin with these",
+        _GAIN,
+        canaries,
+        "They can move now. In this order: groups without static members, with an assignor of Kafka's own, "
+        f"with up to {_SMALL} members, eager, often rebalanced",
+        *_HOW,
+    )
+    yield from section(
+        "Then those that gain most",
+        _GAIN,
+        gaining,
+        "By how many partitions their rebalances stopped in an hour, not for how long; the time without an owner "
+        "is that of all partitions together",
+    )
     planned = set(map(_key, (*canaries, *gaining)))
     others = [row for row in found.of_verdict(ONLINE, REPLACED) if _key(row) not in planned]
-    if others:
-        verdicts = Counter(row.verdict for row in others)
-        words = [
-            f"{count_text(count, 'group')} {'online' if verdict == ONLINE else 'Empty'}"
-            for verdict, count in verdicts.items()
-        ]
-        rows = [(row.group_id, row.members, _mode(row), row.rebalances, row.verdict) for row in others]
-        columns = ("group", "members", "mode", "rebalances", "verdict")
-        yield Section(f"Then the others: {', '.join(words)}", columns, rows, ("members", "rebalances"))
+    verdicts = Counter("online" if row.verdict == ONLINE else "Empty" for row in others)
+    words = [f"{count_text(count, 'group')} {how}" for how, count in verdicts.items()]
+    yield from section(f"Then the others: {', '.join(words)}", _OTHERS, others)
 
 
 def refusals(found: Fleet) -> list[Refusal]:
@@ -430,42 +378,11 @@ def refusals(found: Fleet) -> list[Refusal]:
 
 
 def _refused(found: Fleet) -> Iterator[Section]:
-    rows = [
-        (
-            *(each.reason, len(each.groups), each.because, each.step),
-            *(Names(each.groups), ", ".join(each.details[:_NAMED]), Names(each.clients)),
-        )
-        for each in refusals(found)
-    ]
-    columns = ("reason", "groups", "because", "what to do", "such as", "in the log", "clients")
-    never = [row for row in rows if row[0] == PROTOCOL_TYPE]
-    for title, part in (
-        ("Cannot move while their members run", [row for row in rows if row not in never]),
-        ("Cannot move at all: they have no other protocol", never),
-    ):
-        if part:
-            yield Section(title, columns, part, ("groups",))
-    unread = [(row.group_id, row.state, row.meaning) for row in found.of_verdict("unknown")]
-    if unread:
-        yield Section("Not known", ("group", "state", "why"), unread)
-
-
-def _applications(found: Fleet) -> Iterator[Section]:
-    rows = [
-        (
-            name,
-            len(app["groups"]),
-            app["members"],
-            ", ".join(f"{len(groups):,} {verdict}" for verdict, groups in sorted(app["verdicts"].items())),
-            Names(sorted(filter(None, app["hosts"]))),
-        )
-        for name, app in applications(found)
-    ]
-    if rows:
-        columns = ("application", "groups", "members", "verdicts", "hosts")
-        note = "By client ids without what changes from member to member; by group ids where these are a part of them"
-        title = "Applications that still use the classic protocol"
-        yield Section(title, columns, rows, ("groups", "members"), (note,))
+    refused = refusals(found)
+    never = [each for each in refused if each.reason == PROTOCOL_TYPE]
+    yield from section("Cannot move while their members run", _REFUSED, [each for each in refused if each not in never])
+    yield from section("Cannot move at all: they have no other protocol", _REFUSED, never)
+    yield from section("Not known", _UNREAD, found.of_verdict("unknown"))
 
 
 def _changes(found: Fleet) -> Iterator[Section]:
@@ -508,18 +425,81 @@ def _changes(found: Fleet) -> Iterator[Section]:
             "a consumer group does not take it as a classic member: replace it before the group moves (KAFKA-20662)",
         ),
     ]
-    rows = []
-    for what, affected, step in changes:
-        groups = [row.group_id for row in affected]
-        if groups:
-            rows.append((what, len(groups), Names(groups), step))
-    if rows:
-        largest = max(sized, key=lambda row: row.size_needed, default=None)
-        notes = (
-            () if largest is None else (f"The largest size_needed is {largest.size_needed:,}, of {largest.group_id}",)
-        )
-        columns = ("what", "groups", "such as", "after the move")
-        yield Section("What the move changes", columns, rows, ("groups",), notes)
+    rows = [(what, [row.group_id for row in affected], step) for what, affected, step in changes]
+    largest = max(sized, key=lambda row: row.size_needed, default=None)
+    notes = [] if largest is None else [f"The largest size_needed is {largest.size_needed:,}, of {largest.group_id}"]
+    yield from section("What the move changes", _CHANGED, [row for row in rows if row[1]], *notes)
+
+
+_GROUP: Final = Column("group", "group_id")
+_MEMBERS: Final = Column("members", bare("members"), NUMBER)
+_MODE: Final = Column("mode", _mode)
+_REBALANCES: Final = Column("rebalances", bare("rebalances"), NUMBER)
+_LOADS: Final = (
+    Column("partition", bare("partition"), NUMBER),
+    Column("offset", bare("offset"), NUMBER),
+    _GROUP,
+    Column("what", "message"),
+)
+_LEFT: Final = (
+    Column("group", lambda row: row[1].group_id),
+    Column("members", lambda row: f"{row[0].classic_members} classic, {row[0].consumer_members} consumer"),
+    Column("mixed since", lambda row: None if row[0].mixed_since is None else utc_text(row[0].mixed_since)),
+    Column("client", lambda row: client_text(row[1].client_id, row[1].client_host, row[1].instance_id)),
+    Column("member since", lambda row: time_text(row[1].joined_ms)),
+    Column("member", lambda row: row[1].member_id),
+)
+_DOWNGRADES: Final = (
+    _GROUP,
+    Column("at", "at_ms", TIME),
+    Column("members", bare("converted"), NUMBER),
+    Column("because", lambda row: DOWNGRADES[row.by_replacement]),
+)
+_COMPARED: Final = (
+    _GROUP,
+    Column("protocol", "protocol"),
+    Column("observed", "observed_ms", SPAN),
+    _REBALANCES,
+    Column("per hour", bare("rebalances_per_hour"), NUMBER),
+    Column("partitions stopped", bare("partitions_stopped"), NUMBER),
+    Column("stop, median", "estimated_stop_p50_ms", AT_MOST),
+)
+_GAIN: Final = (
+    _GROUP,
+    _MEMBERS,
+    _MODE,
+    Column("assignor", "protocol"),
+    Column("rebalances/h", bare("rebalances_per_hour"), NUMBER),
+    Column("stopped/h", _stopped, NUMBER),
+    Column("take care", lambda row: ", ".join(_cares(row))),
+    Column("without an owner", lambda row: row.unowned_ms or None, AT_LEAST),
+    Column("stop, p95", "stop_max_p95_ms", AT_MOST),
+    Column("troubles", "troubles"),
+)
+_OTHERS: Final = (_GROUP, _MEMBERS, _MODE, _REBALANCES, Column("verdict", "verdict"))
+_REFUSED: Final = (
+    Column("reason", "reason"),
+    Column("groups", lambda row: str(len(row.groups)), NUMBER),
+    Column("because", "because"),
+    Column("what to do", "step"),
+    Column("such as", lambda row: Names(row.groups)),
+    Column("in the log", lambda row: ", ".join(row.details[:_NAMED])),
+    Column("clients", lambda row: Names(row.clients)),
+)
+_UNREAD: Final = (_GROUP, Column("state", "state"), Column("why", "meaning"))
+_APPLICATIONS: Final = (
+    Column("application", "application"),
+    Column("groups", lambda row: str(len(row["groups"])), NUMBER),
+    _MEMBERS,
+    Column("verdicts", lambda row: ", ".join(f"{count:,} {verdict}" for verdict, count in row["verdicts"].items())),
+    Column("hosts", lambda row: Names(row["hosts"])),
+)
+_CHANGED: Final = (
+    Column("what", lambda row: row[0]),
+    Column("groups", lambda row: str(len(row[1])), NUMBER),
+    Column("such as", lambda row: Names(row[1])),
+    Column("after the move", lambda row: row[2]),
+)
 
 
 def as_json(found: Fleet) -> dict[str, Any]:
@@ -547,16 +527,7 @@ def as_json(found: Fleet) -> dict[str, Any]:
             "gain_most": [row.group_id for row in found.gaining],
         },
         "groups": groups,
-        "applications": [
-            {
-                "application": name,
-                "groups": sorted(app["groups"]),
-                "members": app["members"],
-                "hosts": sorted(filter(None, app["hosts"])),
-                "verdicts": {verdict: len(groups) for verdict, groups in sorted(app["verdicts"].items())},
-            }
-            for name, app in applications(found)
-        ],
+        "applications": applications(found),
         "classic_members_left": [row._asdict() for _, row in found.left],
         "downgrades": [row._asdict() for row in found.downgrades],
         "before_and_after": [row._asdict() for row in found.compared],

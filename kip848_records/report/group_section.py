@@ -14,77 +14,19 @@ from rich.text import Text
 from kip848_records.kinds import KINDS
 from kip848_records.machine.paths import with_page_paths
 from kip848_records.queries.texts import completed, read, rendered
+from kip848_records.report.columns import filled, titled
 from kip848_records.report.terminal import fitted_table
-from kip848_records.text import span_text
-from kip848_records.times import time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from kip848_records.queries.tables import Tables
+    from kip848_records.report.columns import Column
 
     Fields = dict[str, Any]
 
-TEXT: Final = ""
-NUMBER: Final = "number"
-TIME: Final = "time"
-SPAN: Final = "span"
-AT_LEAST: Final = "at least"
-AT_MOST: Final = "at most"
-"""The kinds of columns: their values are texts, numbers, times in ms since 1970, or time spans in ms."""
-
-CLASSES: Final = {TEXT: "", TIME: "time"}
-RIGHT: Final = (NUMBER, SPAN, AT_LEAST, AT_MOST)
-_KEY: Final = str.maketrans(" ", "_", "{}")
 _OF_ALL: Final = frozenset({"partition", "group_id", "nth", "total", "kind", "clients", "places"})
 _SQL: Final = "report/page/sql"
-
-
-class Column(NamedTuple):
-    """A column, which is there only if a cell is filled.
-
-    `title`: a noun, in lower case, with words of the kind of group such as ``{units}``. `value`: the name of a field,
-    or a function of the row; a text may stand for a value of any kind, None for an empty cell. `style`: the class of
-    its cells on the page, such as ``minor``; those that are ``lesser`` are not in the terminal.
-    """
-
-    title: str
-    value: str | Callable[[Fields], Any]
-    kind: str = TEXT
-    style: str = ""
-
-    @property
-    def key(self) -> str:
-        """The name of its values in the rows of the page."""
-        return self.value if isinstance(self.value, str) else f"{self.title.translate(_KEY)}_text"
-
-    def of(self, row: Fields) -> Any:  # noqa: ANN401 - of the column's kind
-        """Return the value in a row."""
-        return row[self.value] if isinstance(self.value, str) else self.value(row)
-
-    def text(self, row: Fields) -> str:
-        """Return a cell as text, with the time zone of a time."""
-        return cell_text(self.of(row), self.kind)
-
-    def for_page(self, kind: str) -> dict[str, str]:
-        """Return what the page knows of the column, in a group of a kind."""
-        return {
-            "title": _titled(self.title, kind) + (" (UTC)" if self.kind == TIME else ""),
-            "key": self.key,
-            "of": self.kind,
-            "kind": " ".join(filter(None, (CLASSES.get(self.kind, "number"), self.style))),
-        }
-
-
-def cell_text(value: Any, kind: str) -> str:  # noqa: ANN401 - of the kind
-    """Return a value of a kind of columns as text."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    if kind == TIME:
-        return time_text(value)
-    if kind == AT_MOST:
-        return f"≤ {span_text(value)}" if value >= 0 else span_text(value)
-    return span_text(value, is_minimum=kind == AT_LEAST) if kind in {SPAN, AT_LEAST} else f"{value:,}"
 
 
 class GroupSection(NamedTuple):
@@ -134,9 +76,9 @@ class GroupSection(NamedTuple):
 
     def for_page(self, kind: str) -> dict[str, Any]:
         """Return what the page knows of the section in groups of a kind."""
-        columns = [column.for_page(kind) for column in self.columns]
+        columns = [column.for_page(KINDS[kind].words) for column in self.columns]
         shown = {"name": self.name, "isFolded": self.is_folded, "note": self.note}
-        return shown | {"title": _titled(self.title, kind), "columns": columns}
+        return shown | {"title": titled(self.title, KINDS[kind].words), "columns": columns}
 
     def rows_for_page(self, rows: Sequence[Fields]) -> list[Fields]:
         """Return the part of rows that the page has."""
@@ -150,7 +92,7 @@ class GroupSection(NamedTuple):
             return
         total, shown = sum({row["partition"]: row["total"] for row in rows}.values()), rows[: self.shown]
         cut = f", {len(shown):,} of {total:,}" if total > len(shown) else ""
-        yield Text(f"\n{title or _titled(self.title, kind)}{cut}:")
+        yield Text(f"\n{title or titled(self.title, KINDS[kind].words)}{cut}:")
         yield from table(self.columns, shown, kind)
         if cut and self.relation:
             yield Text(f"  and {total - len(shown):,} more: see {self.relation}")
@@ -160,16 +102,9 @@ class GroupSection(NamedTuple):
 
 def table(columns: Sequence[Column], rows: Sequence[Fields], kind: str) -> Iterator[Text]:
     """Yield a table for the terminal, of the columns that are filled."""
-    cells = {each: [each.text(row) for row in rows] for each in columns if "lesser" not in each.style}
-    filled = {each: texts for each, texts in cells.items() if any(texts)}
-    titles = [each.title.format_map(KINDS[kind].words) for each in filled]
-    right = [title for title, each in zip(titles, filled, strict=True) if each.kind in RIGHT]
-    yield from fitted_table(*titles, rows=zip(*filled.values(), strict=True), right=right)
-
-
-def _titled(title: str, kind: str) -> str:
-    said = title.format_map(KINDS[kind].words)
-    return said[0].upper() + said[1:]
+    shown = [each for each in columns if "lesser" not in each.style]
+    titles, cells, right = filled(shown, rows, KINDS[kind].words)
+    yield from fitted_table(*titles, rows=cells, right=right)
 
 
 def with_rows(tables: Tables, cluster: str, sections: Sequence[GroupSection]) -> list[GroupSection]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.kinds import CONNECT, KINDS, STREAMS
 from kip848_records.replay.group.vocabulary import OPEN, RECONCILED, UNKNOWN
+from kip848_records.report.columns import AT_LEAST, AT_MOST, NUMBER, SPAN, TIME, Column, bare
 from kip848_records.report.consumption import (
     between,
     committed_by_text,
@@ -16,7 +17,7 @@ from kip848_records.report.consumption import (
     stillness_text,
 )
 from kip848_records.report.diagnosis import when_text
-from kip848_records.report.group_section import AT_LEAST, AT_MOST, NUMBER, SPAN, TIME, Column, GroupSection
+from kip848_records.report.group_section import GroupSection
 from kip848_records.text import CLOCK_WENT_BACK, client_text, ranges_text, span_text
 from kip848_records.wording import cause_text, causes_text, member_state_text
 
@@ -153,11 +154,6 @@ def _words(name: str) -> Callable[[Fields], str]:
     return lambda row: str(row[name] or "").replace("_", " ")
 
 
-def _bare(name: str) -> Callable[[Fields], str | None]:
-    """Return a number that is a name or a position: without separators."""
-    return lambda row: None if row[name] is None else str(row[name])
-
-
 def _state(row: Fields) -> str:
     """Return the state of a member, or how it left; leaving, expiring and fencing write the same records."""
     if not row["is_present"]:
@@ -251,7 +247,7 @@ FINDINGS: Final = GroupSection(
         Column("check", "expectation"),
         Column("severity", "severity", style="graded"),
         Column("what", "message", style="text"),
-        Column("{step}", _bare("group_epoch"), NUMBER),
+        Column("{step}", bare("group_epoch"), NUMBER),
     ),
 )
 """What `kip848 check` found in the group: only the page has it."""
@@ -299,8 +295,8 @@ WORKERS: Final = GroupSection(
         Column("leader", lambda row: "yes" if row["is_leader"] else ""),
         Column("connectors", _running(is_connector=True), NUMBER),
         Column("tasks", _running(is_connector=False), NUMBER),
-        Column("config offset", _bare("config_offset"), NUMBER),
-        Column("joined with", _bare("worker_config_offset"), NUMBER, "minor"),
+        Column("config offset", bare("config_offset"), NUMBER),
+        Column("joined with", bare("worker_config_offset"), NUMBER, "minor"),
         Column("runs", _runs, style="text id"),
         Column("since", "joined_at_ms", TIME, "minor lesser"),
     ),
@@ -336,7 +332,7 @@ MEMBERS: Final = GroupSection(
         Column("is to get", "gets", style="text id"),
         Column("is to give up", "gives", style="text id"),
         Column("blocked by", _blockers, style="client lesser"),
-        Column("epoch", _bare("member_epoch"), NUMBER, "minor"),
+        Column("epoch", bare("member_epoch"), NUMBER, "minor"),
         Column("member", "member_id", style="id"),
         Column("joined or left", lambda row: row["left_at_ms"] or row["joined_at_ms"], TIME, "minor lesser"),
         Column("rebalance timeout", lambda row: row["rebalance_timeout_ms"] or None, SPAN, "lesser"),
@@ -432,7 +428,7 @@ GENERATIONS: Final = GroupSection(
     table="classic_generation",
     title="generations, the latest first",
     columns=(
-        Column("generation", _bare("generation")),
+        Column("generation", bare("generation")),
         Column("completed at", "completed_at_ms", TIME),
         Column("cause", lambda row: cause_text(row["cause"], row["kind"])),
         Column("sync time", "sync_ms", SPAN),
@@ -512,7 +508,7 @@ CONVERSIONS: Final = GroupSection(
         Column("change", _words("direction")),
         Column("from", "from_type"),
         Column("to", "to_type"),
-        Column("epoch or generation", _bare("epoch"), NUMBER),
+        Column("epoch or generation", bare("epoch"), NUMBER),
         Column("members converted", "converted", NUMBER),
         Column("both protocols until", _mixed_until, TIME),
     ),

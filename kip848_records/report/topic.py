@@ -12,7 +12,8 @@ from kip848_records.expectations import EXPECTATIONS
 from kip848_records.expectations.results import FAULT, NOT_APPLICABLE, PASS, UNKNOWN
 from kip848_records.machine.disks import bytes_text
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES, RECORDS
-from kip848_records.report.sections import Section
+from kip848_records.report.columns import BYTES, NUMBER, SPAN, TIME, Column, Names, bare, filled
+from kip848_records.report.sections import Section, section
 from kip848_records.report.sql import query
 from kip848_records.text import count_text, names_text, span_text
 from kip848_records.times import time_text
@@ -146,7 +147,7 @@ def headline(found: TopicContents) -> str:
     """Return the whole in a sentence."""
     if not found.is_counted:
         return f"not counted: {NOT_COUNTED}"
-    size = "" if found.bytes is None else f", {_size(found.bytes)} on the disk,"
+    size = "" if found.bytes is None else f", {bytes_text(found.bytes, 'bytes')} on the disk,"
     text = f"{count_text(found.records, 'record')}{size} in {count_text(len(found.partitions), 'partition')}"
     if found.records:
         text += (
@@ -173,22 +174,22 @@ def _checks_text(results: Sequence[Result]) -> str:
 
 def sections(found: TopicContents) -> Iterator[Section]:
     """Yield the parts of the answer, whether the topic is healthy before who fills it."""
-    yield Section(headline(found), notes=tuple(_freed(found)) if found.types else ())
+    yield Section(headline(found), notes=list(_freed(found)) if found.types else ())
     if found.types:
         yield _health(found)
         yield from _open(found)
-        yield _by_type(found)
-        yield _by_group(found)
+        yield from _by_type(found)
+        yield from _by_group(found)
         yield from _by_topic(found)
         yield from _without_record(found)
         yield from _gone_topics(found)
-        yield _by_partition(found)
-    yield Section("Not looked at", notes=tuple(_not_looked_at(found)))
+        yield from _by_partition(found)
+    yield Section("Not looked at", notes=list(_not_looked_at(found)))
 
 
 def _freed(found: TopicContents) -> Iterator[str]:
     freed = _sum(found.groups, "bytes_freed")
-    size = "" if not freed else f", about {_size(freed)} of {_size(found.bytes or 0)}"
+    size = "" if not freed else f", about {bytes_text(freed, 'bytes')} of {bytes_text(found.bytes or 0, 'bytes')}"
     oldest = min((row.superseded_since_ms for row in found.types if row.superseded_since_ms is not None), default=None)
     since = "" if oldest is None else f"; the oldest record with a later one of its key is of {time_text(oldest)}"
     stops = "".join(
@@ -218,15 +219,18 @@ def _freed(found: TopicContents) -> Iterator[str]:
 
 
 def _health(found: TopicContents) -> Section:
-    rows = [
-        (result.name, result.status, each.group_id or "", each.partition, message)
-        for result in found.results
-        for each, message in _findings(result)
-    ]
-    notes = [_outcome(found, result) for result in found.results]
-    notes.append(_largest(found))
-    columns = ("check", "result", "group", "partition", "message")
-    return Section("Is it healthy", columns, rows, ("partition",), tuple(filter(None, notes)))
+    rows = [(result, each, message) for result in found.results for each, message in _findings(result)]
+    notes = [*(_outcome(found, result) for result in found.results), _largest(found)]
+    return Section("Is it healthy", filled(_HEALTH, rows), notes)
+
+
+_HEALTH: Final = (
+    Column("check", lambda row: row[0].name),
+    Column("result", lambda row: row[0].status),
+    Column("group", lambda row: row[1].group_id),
+    Column("partition", lambda row: bare("partition")(row[1]), NUMBER),
+    Column("message", lambda row: row[2]),
+)
 
 
 def _findings(result: Result) -> Iterator[tuple[Finding, str]]:
@@ -275,85 +279,68 @@ def _default_batch() -> int:
 
 
 def _open(found: TopicContents) -> Iterator[Section]:
-    rows = [
-        (
-            row.partition,
-            row.open_transactions,
-            names_text([str(each) for each in row.open_producers or ()], _NAMED),
-            names_text(row.open_groups or (), _NAMED),
-            row.open_from,
-            span_text(row.open_ms),
-            row.last_offset - row.open_from + 1,
+    notes = ["Nothing from the first of their records on can be cleaned, and readers with read_committed stop there"]
+    if late := found.hanging:
+        notes.append(
+            f"partition {names_text([str(row.partition) for row in late], _NAMED)}: open for longer than "
+            f"max_timeout + grace, {span_text(int(found.long_ms))}: probably hanging. See kafka-transactions.sh "
+            "find-hanging, before you abort it"
         )
-        for row in found.opened
-    ]
-    if rows:
-        notes = [
-            "Nothing from the first of their records on can be cleaned, and readers with read_committed stop there"
-        ]
-        if late := found.hanging:
-            notes.append(
-                f"partition {names_text([str(row.partition) for row in late], _NAMED)}: open for longer than "
-                f"max_timeout + grace, {span_text(int(found.long_ms))}: probably hanging. See kafka-transactions.sh "
-                "find-hanging, before you abort it"
-            )
-        columns = ("partition", "transactions", "producers", "groups", "from offset", "open for", "offsets behind")
-        right = ("partition", "transactions", "from offset", "open for", "offsets behind")
-        yield Section("Transactions without a marker", columns, rows, right, tuple(notes))
+    yield from section("Transactions without a marker", _OPEN, found.opened, *notes)
 
 
-def _by_type(found: TopicContents) -> Section:
-    rows = [
-        (
-            _type_name(row.key_type),
-            row.key_type,
-            f"{row.records:,}",
-            _share(row.records, found.records),
-            _size(row.bytes),
-            f"{row.live_keys:,}",
-            f"{row.superseded:,}",
-            f"{row.kept_tombstones:,}",
-        )
-        for row in found.types
-    ]
-    columns = ("record", "type", "records", "share", "bytes", "live keys", "superseded", "tombstones kept")
-    return Section("By type", columns, rows, columns[1:])
+_PARTITION: Final = Column("partition", bare("partition"), NUMBER)
+_OPEN: Final = (
+    _PARTITION,
+    Column("transactions", bare("open_transactions"), NUMBER),
+    Column("producers", lambda row: Names(map(str, row.open_producers or ()))),
+    Column("groups", lambda row: Names(row.open_groups or ())),
+    Column("from offset", bare("open_from"), NUMBER),
+    Column("open for", "open_ms", SPAN),
+    Column("offsets behind", lambda row: str(row.last_offset - row.open_from + 1), NUMBER),
+)
 
 
-def _by_group(found: TopicContents) -> Section:
-    doubled = found.doubled
-    rows = [
-        (
-            _group_name(row, doubled),
-            f"{row.records:,}",
-            _share(row.records, found.records),
-            _size(row.bytes),
-            f"{row.commits:,}",
-            "" if row.per_second is None else f"{row.per_second:,.1f}",
-            "" if row.unchanged is None else _share(row.unchanged, row.commits),
-            f"{row.live_keys:,}",
-            f"{row.superseded:,}",
-            names_text(found.owners.get((row.partition, row.group_id), ()), 1),
-        )
-        for row in found.groups
-    ]
+def _shared(found: TopicContents) -> tuple[Column, ...]:
+    """Return the columns of how many records there are of something."""
+    share = Column("share", lambda row: _share(row.records, found.records), NUMBER)
+    return Column("records", "records", NUMBER), share, _BYTES
+
+
+_BYTES: Final = Column("bytes", "bytes", BYTES)
+_LIVE: Final = Column("live keys", "live_keys", NUMBER)
+_SUPERSEDED: Final = Column("superseded", "superseded", NUMBER)
+_TOMBSTONES: Final = Column("tombstones kept", "kept_tombstones", NUMBER)
+
+
+def _by_type(found: TopicContents) -> Iterator[Section]:
     columns = (
-        "group",
-        "records",
-        "share",
-        "bytes",
-        "commits",
-        "commits/s",
-        "unchanged",
-        "live keys",
-        "superseded",
-        "client",
+        Column("record", lambda row: _type_name(row.key_type)),
+        Column("type", bare("key_type"), NUMBER),
+        *(*_shared(found), _LIVE, _SUPERSEDED, _TOMBSTONES),
     )
-    kept = columns if found.owners else columns[:-1]
+    yield from section("By type", columns, found.types)
+
+
+def _by_group(found: TopicContents) -> Iterator[Section]:
+    columns = (
+        _group(found),
+        *_shared(found),
+        Column("commits", "commits", NUMBER),
+        Column("commits/s", lambda row: None if row.per_second is None else f"{row.per_second:,.1f}", NUMBER),
+        Column("unchanged", lambda row: _share(row.unchanged, row.commits), NUMBER),
+        *(_LIVE, _SUPERSEDED),
+        Column("client", lambda row: names_text(found.owners.get((row.partition, row.group_id), ()), 1)),
+    )
     notes = list(_advice(found))
     if found.owners:
         notes.append("client: the presumed one, as it owns the partitions; a commit does not name who made it")
-    return Section("Who fills it", kept, [row[: len(kept)] for row in rows], columns[1:-1], tuple(notes))
+    yield from section("Who fills it", columns, found.groups, *notes)
+
+
+def _group(found: TopicContents) -> Column:
+    doubled = found.doubled
+    return Column("group", lambda row: _group_name(row, doubled))
 
 
 def _group_name(row: Row, doubled: set[str]) -> str:
@@ -389,21 +376,16 @@ def _is_busy(row: Row) -> bool:
 
 
 def _by_topic(found: TopicContents) -> Iterator[Section]:
-    rows = [
-        (
-            row.topic,
-            f"{row.records:,}",
-            _share(row.records, found.commits),
-            _size(row.bytes),
-            "" if row.unchanged is None else _share(row.unchanged, row.records),
-            f"{row.live_keys:,}",
-            f"{row.groups:,}",
-        )
-        for row in found.topics
-    ]
-    if rows:
-        columns = ("topic", "commits", "share", "bytes", "unchanged", "live keys", "groups")
-        yield Section("Topics of the commits", columns, rows, columns[1:])
+    columns = (
+        Column("topic", "topic"),
+        Column("commits", "records", NUMBER),
+        Column("share", lambda row: _share(row.records, found.commits), NUMBER),
+        _BYTES,
+        Column("unchanged", lambda row: _share(row.unchanged, row.records), NUMBER),
+        _LIVE,
+        Column("groups", "groups", NUMBER),
+    )
+    yield from section("Topics of the commits", columns, found.topics)
 
 
 _GONE: Final = {
@@ -420,7 +402,13 @@ _NOT_GONE: Final = {
 
 def _without_record(found: TopicContents) -> Iterator[Section]:
     """Yield the groups without a record: only of those that the log shows to be gone how their offsets are removed."""
-    columns = ("group", "offsets", "last commit", "age", "what the log says")
+    columns = (
+        _group(found),
+        Column("offsets", "committed_keys", NUMBER),
+        Column("last commit", "committed_ms", TIME),
+        Column("age", "age_ms", SPAN),
+        Column("what the log says", lambda row: (_GONE | _NOT_GONE)[row.status]),
+    )
     for title, statuses, note in (
         (
             "Committed offsets of groups that are gone",
@@ -433,67 +421,30 @@ def _without_record(found: TopicContents) -> Iterator[Section]:
             "They may commit now: ask who owns them before you remove anything",
         ),
     ):
-        doubled = found.doubled
-        rows = [
-            (
-                _group_name(row, doubled),
-                f"{row.committed_keys:,}",
-                time_text(row.committed_ms),
-                span_text(row.age_ms),
-                statuses[status],
-            )
-            for status in statuses
-            for row in found.groups
-            if row.status == status and row.committed_keys
-        ]
-        if rows:
-            yield Section(title, columns, rows, ("offsets", "age"), (note,))
+        groups = [row for row in found.groups if row.committed_keys]
+        rows = [row for status in statuses for row in groups if row.status == status]
+        yield from section(title, columns, rows, note)
 
 
 def _gone_topics(found: TopicContents) -> Iterator[Section]:
-    gone = [
-        (row.topic, f"{row.live_keys:,}", f"{row.groups:,}")
-        for row in found.topics
-        if row.list_state == "gone" and row.live_keys
-    ]
-    if gone:
-        note = "kafka-consumer-groups.sh --delete-offsets --group GROUP --topic TOPIC removes them"
-        yield Section(
-            "Committed offsets of topics that are gone",
-            ("topic", "offsets", "groups"),
-            gone,
-            ("offsets", "groups"),
-            (note,),
-        )
-
-
-def _by_partition(found: TopicContents) -> Section:
-    rows = [
-        (
-            row.partition,
-            f"{row.records:,}",
-            _share(row.records, found.records),
-            _size(row.bytes),
-            f"{row.live_keys:,}",
-            _share(row.superseded, row.records),
-            f"{row.kept_tombstones:,}",
-            row.cleaning,
-            "" if row.largest_batch_bytes is None else f"{row.largest_batch_bytes:,}",
-        )
-        for row in found.partitions
-    ]
-    columns = (
-        "partition",
-        "records",
-        "share",
-        "bytes",
-        "live keys",
-        "superseded",
-        "tombstones kept",
-        "cleaning",
-        "largest batch",
+    yield from section(
+        "Committed offsets of topics that are gone",
+        (Column("topic", "topic"), Column("offsets", "live_keys", NUMBER), Column("groups", "groups", NUMBER)),
+        [row for row in found.topics if row.list_state == "gone" and row.live_keys],
+        "kafka-consumer-groups.sh --delete-offsets --group GROUP --topic TOPIC removes them",
     )
-    return Section("By partition", columns, rows, (*columns[:-2], columns[-1]))
+
+
+def _by_partition(found: TopicContents) -> Iterator[Section]:
+    columns = (
+        _PARTITION,
+        *(*_shared(found), _LIVE),
+        Column("superseded", lambda row: _share(row.superseded, row.records), NUMBER),
+        _TOMBSTONES,
+        Column("cleaning", "cleaning"),
+        Column("largest batch", "largest_batch_bytes", NUMBER),
+    )
+    yield from section("By partition", columns, found.partitions)
 
 
 def _not_looked_at(found: TopicContents) -> Iterator[str]:
@@ -567,12 +518,8 @@ def _sum(rows: Sequence[Row], name: str) -> int | None:
     return None if not numbers or None in numbers else sum(numbers)
 
 
-def _share(part: int, whole: int) -> str:
-    if not whole:
+def _share(part: int | None, whole: int) -> str:
+    if part is None or not whole:
         return ""
     share = part / whole * _PERCENT
     return f"{share:.0f} %" if share >= 1 or not part else "< 1 %"
-
-
-def _size(size: int | None) -> str:
-    return "" if size is None else bytes_text(size, "bytes")

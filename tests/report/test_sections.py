@@ -2,7 +2,8 @@
 
 import pytest
 
-from kip848_records.report.sections import Section, sections_markdown, sections_terminal
+from kip848_records.report.columns import Column
+from kip848_records.report.sections import section, sections_markdown, sections_terminal
 
 
 @pytest.mark.parametrize(
@@ -10,7 +11,7 @@ from kip848_records.report.sections import Section, sections_markdown, sections_
     [(200, "--json and --markdown have them"), (201, "--markdown has 200, --json all of them")],
 )
 def test_where_the_rows_are_that_the_terminal_does_not_show(rows, where):
-    section = Section("Who", ("group",), [(f"g{nth}",) for nth in range(rows)])
-    *_, last = (line.plain for line in sections_terminal("head", [section]))
+    (who,) = section("Who", [Column("group", "group_id")], [{"group_id": f"g{nth}"} for nth in range(rows)])
+    *_, last = (line.plain for line in sections_terminal("head", [who]))
     assert last.endswith(where)
-    assert sections_markdown("head", [section]).count("g1") == len([nth for nth in range(200) if f"{nth}"[0] == "1"])
+    assert sections_markdown("head", [who]).count("g1") == len([nth for nth in range(200) if f"{nth}"[0] == "1"])

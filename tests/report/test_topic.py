@@ -223,10 +223,10 @@ def test_only_who_commits_most_and_often_is_told_to_commit_less(tmp_path, busy, 
 def test_a_group_in_two_partitions_is_shown_with_them(tmp_path):
     rows = [{"group_id": "g", "partition": number, "records": 2, "live_keys": 1} for number in (0, 4)]
     found = made(tmp_path, *rows, {"group_id": "h", "partition": 1, "records": 1, "live_keys": 1})
-    shown = [row[0] for row in part(found, "Who fills it").rows]
+    shown = [row[0] for row in part(found, "Who fills it").cells.rows]
     assert shown == ["g (partition 0)", "g (partition 4)", "h"]
     title = "Groups without a group record: the log does not say that they are gone"
-    assert [row[0] for row in part(found, title).rows] == shown
+    assert [row[0] for row in part(found, title).cells.rows] == shown
 
 
 def test_after_losses_counts_are_minimums(tmp_path):

@@ -19,6 +19,7 @@ from kip848_records.expectations.results import NOT_APPLICABLE, PASS, UNKNOWN
 from kip848_records.kinds import KINDS
 from kip848_records.machine.paths import URI
 from kip848_records.report import words
+from kip848_records.report.columns import Names
 from kip848_records.report.fleet import sections
 from kip848_records.report.group_sections import FINDINGS, SECTIONS
 from kip848_records.report.page.alike import SILENT, alike
@@ -31,7 +32,6 @@ from kip848_records.report.page.phrases import (
     silent_text,
 )
 from kip848_records.report.runbook import entries
-from kip848_records.report.sections import Names, filled
 from kip848_records.tables.location import is_of_sources, is_schema, place_arguments, place_text
 from kip848_records.text import CLOCK_WENT_BACK, count_text, printable, ranges_text, span_text
 from kip848_records.times import time_text
@@ -192,7 +192,7 @@ def _silent(row: Fields) -> Fields:
 
 def _move(cluster: str, found: Fleet) -> Fields:
     """Return what the page says of a cluster's move: the sections of `kip848 migration`."""
-    whole, *others = map(filled, sections(found))
+    whole, *others = sections(found)
     return {"cluster": cluster, "whole": whole, "sections": others}
 
 
