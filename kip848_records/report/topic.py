@@ -299,18 +299,16 @@ _OPEN: Final = (
     Column("open for", "open_ms", SPAN),
     Column("offsets behind", lambda row: str(row.last_offset - row.open_from + 1), NUMBER),
 )
+_BYTES: Final = Column("bytes", "bytes", BYTES)
+_LIVE: Final = Column("live keys", "live_keys", NUMBER)
+_SUPERSEDED: Final = Column("superseded", "superseded", NUMBER)
+_TOMBSTONES: Final = Column("tombstones kept", "kept_tombstones", NUMBER)
 
 
 def _shared(found: TopicContents) -> tuple[Column, ...]:
     """Return the columns of how many records there are of something."""
     share = Column("share", lambda row: _share(row.records, found.records), NUMBER)
     return Column("records", "records", NUMBER), share, _BYTES
-
-
-_BYTES: Final = Column("bytes", "bytes", BYTES)
-_LIVE: Final = Column("live keys", "live_keys", NUMBER)
-_SUPERSEDED: Final = Column("superseded", "superseded", NUMBER)
-_TOMBSTONES: Final = Column("tombstones kept", "kept_tombstones", NUMBER)
 
 
 def _by_type(found: TopicContents) -> Iterator[Section]:
