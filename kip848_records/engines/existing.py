@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kip848_records.specs.columns import TableSpec
 
 _KEPT: Final = (LOG.name, AUDIT_RUNS.name)
-_VERSIONS: Final = "SELECT cluster, min(version) AS version FROM audit_runs GROUP BY cluster"
+_VERSIONS: Final = "SELECT cluster, max_by(version, run) AS version FROM audit_runs GROUP BY cluster"
 
 
 class MissingColumn(NamedTuple):
@@ -49,14 +49,14 @@ def prepare_tables(engine: Engine, tables: ExistingTables, *, migrate: bool = Tr
 
     Tables that lack columns are older ones too, whatever their version is: between two releases all have the same.
     `log` and `audit_runs` get the missing columns. All other tables are emptied, because a run derives them from the
-    log. Raises InputError for tables of a newer version or with columns of one, and if a table of another application
-    has the name of one. With `migrate` false no table changes.
+    log: so all clusters must be rebuilt if one must. Raises InputError for tables of a newer version or with columns of
+    one, and if a table of another application has the name of one. With `migrate` false no table changes.
     """
     versions: dict[str, str] = {}
     if _own_columns(engine, tables, AUDIT_RUNS) is not None:
         versions = {row.cluster: row.version for row in engine.ask(_VERSIONS, AUDIT_RUNS.name)}
     outdated = outdated_clusters(engine.out, versions)
-    if versions and not outdated and _lack_columns(engine, tables):
+    if versions and (outdated or _lack_columns(engine, tables)):
         outdated = sorted(versions)
     if migrate and (outdated or not versions):
         engine.several(lambda spec: _prepare(engine, tables, spec, is_outdated=bool(outdated)), TABLES.values())

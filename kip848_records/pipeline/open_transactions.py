@@ -73,7 +73,7 @@ def transactions_of(dialect: str, batches: Iterable[pa.RecordBatch]) -> Iterator
     """
     rows = chain.from_iterable(_with_keys(dialect, batch) for batch in batches)
     for _, theirs in groupby(rows, key=itemgetter(*_PRODUCER)):
-        yield pa.RecordBatch.from_pylist([_transaction(list(theirs))], _FOUND)
+        yield pa.RecordBatch.from_pylist([_transaction(theirs)], _FOUND)
 
 
 def _with_keys(dialect: str, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
@@ -84,13 +84,14 @@ def _with_keys(dialect: str, batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
         yield row | {"commit": commits.get((row["partition"], row["offset"]))}
 
 
-def _transaction(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    first, last = rows[0], rows[-1]
-    keys = {
-        (commit["group"], commit["topic"], commit["key_partition"]): commit["value_offset"]
-        for row in rows
-        if (commit := row["commit"]) is not None
-    }
+def _transaction(rows: Iterator[dict[str, Any]]) -> dict[str, Any]:
+    first = last = next(rows)
+    count, is_doubtful, keys = 0, False, dict[tuple[str, str, int], int]()
+    for last in chain([first], rows):  # there may be hundreds of thousands, of few keys
+        count += 1
+        is_doubtful |= last["transaction"] == "unknown"
+        if (commit := last["commit"]) is not None:
+            keys[commit["group"], commit["topic"], commit["key_partition"]] = commit["value_offset"]
     named = [(*key, keys[key]) for key in sorted(keys)]
     return {
         "offsets_partition": first["partition"],
@@ -100,10 +101,10 @@ def _transaction(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "first_at": first["timestamp"],
         "last_offset": last["offset"],
         "last_at": last["timestamp"],
-        "records": len(rows),
+        "records": count,
         "group_ids": sorted({group for group, _, _ in keys}),
         "keys": [dict(zip(("group_id", "topic", "partition", "offset"), key, strict=True)) for key in named],
-        "is_doubtful": any(row["transaction"] == "unknown" for row in rows),
+        "is_doubtful": is_doubtful,
     }
 
 

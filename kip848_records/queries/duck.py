@@ -255,6 +255,8 @@ class DuckTables(Tables):
             if version is not None and not _has_files(table, path):
                 table = DeltaTable(path)
         except TableNotFoundError:
+            if version is not None:  # the commits of that version may have been removed, too
+                return self._opened(name, None)
             raise TablesError.not_audited(self.location, name) from None
         except (DeltaError, OSError) as error:
             raise NotOpenedError(

@@ -47,7 +47,7 @@ _ROW_SCHEMA: Final = pa.schema(
     ]
 )
 _ANY: Final = f"SELECT {', '.join(f'max(found.{name}) AS {name}' for name in COLUMNS)} FROM {{found}} AS found"  # noqa: S608
-_INTEGER: Final = re.compile(r"\s*[+-]?\d+\s*")
+_INTEGER: Final = re.compile(r"\s*[+-]?\d{1,40}\s*")
 _LAST_LONG: Final = (1 << 63) - 1
 _SPACE: Final = str.maketrans("", "", " \t\r\n")
 
@@ -140,7 +140,9 @@ def _row(line: bytes | None, found: dict[str, Any] | None, folder: dict[str, Any
 
 
 def _text(value: object) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value)
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()  # JSON may have half of a pair of UTF-16, which is no text
+    return None if value is None else json.dumps(value)
 
 
 def _long(value: object) -> int | None:

@@ -46,7 +46,7 @@ END_OF_MICROS: Final = 10**17
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _THOUSAND: Final = 1000
 
-_INTEGER: Final = re.compile(r"\s*[+-]?\d+\s*")
+_INTEGER: Final = re.compile(r"\s*[+-]?\d{1,40}\s*")
 _TIMESTAMP_TYPES: Final = {"CreateTime": 0, "LogAppendTime": 1}
 
 

@@ -52,7 +52,7 @@ def examine(out: str | None = None) -> Iterator[Found]:
         return  # the rest would be of no use, and is found in other ways there
     yield _readers()
     if _installed("pyspark") is None:
-        what = "not installed: only live topics, catalogs and other file systems need it"
+        what = "not installed: only catalogs and other file systems need it"
         yield Found(NOTE, "Spark", what, SetupError.no_spark("pyspark").hint)
         yield _memory({})
     else:

@@ -265,11 +265,14 @@ def write_old(out, name, row):
     deltalake.write_deltalake(out / name, rows, partition_by=["cluster"], configuration=PROPERTY)
 
 
-def write_now(out):
-    """Write tables as this version has them, and one run."""
+def write_now(out, *runs):
+    """Write tables as this version has them, and one run, or those of these clusters, versions and numbers."""
     for name in ROWS:
         create_locally(out / name, TABLES[name])
-    runs = pa.Table.from_pylist([RUN | {"version": __version__}], TABLES["audit_runs"].schema)
+    found = [
+        RUN | dict(zip(("cluster", "version", "run"), run, strict=True)) for run in runs or [("old", __version__, 3)]
+    ]
+    runs = pa.Table.from_pylist(found, TABLES["audit_runs"].schema)
     deltalake.write_deltalake(out / "audit_runs", runs, mode="append")
 
 
@@ -325,6 +328,15 @@ class TestOtherVersions:
         before = {name: engine.version(name) for name in ROWS}
         assert engine.prepare() == []
         assert {name: engine.version(name) for name in ROWS} == before
+
+    def test_what_wrote_earlier_runs_does_not_matter(self, engine, tmp_path):
+        write_now(tmp_path / "out", ("old", "0.0.9", 3), ("old", __version__, 4))
+        assert engine.prepare() == []
+
+    def test_all_clusters_must_be_rebuilt_if_one_must(self, engine, tmp_path):
+        """The tables are emptied for all of them."""
+        write_now(tmp_path / "out", ("old", __version__, 3), ("old", "0.0.9", 4), ("other", __version__, 1))
+        assert engine.prepare() == ["old", "other"]
 
     @pytest.mark.parametrize("lacking", ROWS)
     def test_of_this_version_before_it_had_all_columns(self, engine, tmp_path, lacking):

@@ -6,6 +6,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -93,6 +94,20 @@ def test_a_process_has_its_rows_while_another_is_busy_with_a_large_key(run, tmp_
 def test_few_rows_stay_in_this_process(run, tmp_path):
     assert len(run(engines.named, sorted_rows("abcd", rows=20))) == 4
     assert not [*tmp_path.iterdir()]
+
+
+def test_a_source_that_fails_leaves_no_thread(monkeypatch, tmp_path):
+    monkeypatch.setattr(processes, "ROWS_OF_ONE_PROCESS", 100)
+
+    def failing(batches):
+        yield from batches
+        raise OSError(tmp_path)
+
+    rows = failing(sorted_rows("ab").to_batches(max_chunksize=300))
+    threads = threading.active_count()
+    with pytest.raises(OSError, match=str(tmp_path)):
+        processes.run_tagged(tagged_by_class(engines.named), rows, ["k"], 2, lambda: tmp_path)
+    assert threading.active_count() == threads
 
 
 @pytest.mark.slow

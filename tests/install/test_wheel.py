@@ -197,7 +197,7 @@ def test_without_spark_doctor_says_what_needs_it(without_spark, tmp_path):
     done = without_spark.run("kip848", "doctor", "--out", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     (note,) = [line for line in done.stdout.splitlines() if line.startswith("note     Spark ")]
-    assert note.endswith("not installed: only live topics, catalogs and other file systems need it")
+    assert note.endswith("not installed: only catalogs and other file systems need it")
     assert "pip install 'kip848-records[spark]'" in done.stdout
     assert " Java " not in done.stdout
     assert done.stdout.endswith("An audit can run\n")

@@ -49,3 +49,18 @@ def test_an_audit_makes_those_anew_that_lack_a_column(captures, tmp_path):
     run_audit(None, replace(options, cluster="other"), Watcher())
     for table, rows in before.items():
         assert Rows(table_rows(tmp_path, table, "dev")) == Rows(rows)
+
+
+@pytest.mark.slow
+def test_an_upgrade_keeps_the_rows_of_all_clusters_and_is_done_once(captures, tmp_path):
+    """Emptied tables are those of all clusters, also of one whose version is this one."""
+    source = str(captures / "reports" / "group-of-commits-only.jsonl")
+    options = AuditOptions(sources=(source,), out=str(tmp_path), cluster="old", offset_commits=True)
+    for cluster in ("old", "other"):
+        run_audit(None, replace(options, cluster=cluster), Watcher())
+    before = table_rows(tmp_path, "group_state", "other")
+    DeltaTable(tmp_path / "audit_runs").update({"version": "'0.0.9'"}, predicate="cluster = 'old'")
+    run_audit(None, options, Watcher())
+    assert Rows(table_rows(tmp_path, "group_state", "other")) == Rows(before) != Rows([])
+    assert {row["version"] for row in table_rows(tmp_path, "audit_runs", "old")} == {"0.0.9", __version__}
+    assert EmbeddedEngine(str(tmp_path)).prepare() == []

@@ -167,6 +167,19 @@ def test_queries_use_no_more_memory_than_this_machine_has(monkeypatch, free, lim
     assert found == limit
 
 
+def test_the_newest_version_answers_if_the_commits_of_the_run_s_are_removed(duck, audits, tmp_path):
+    for name in ("audit_runs", "group_state"):
+        shutil.copytree(audits.out / name, tmp_path / name)
+    newest = DeltaTable(tmp_path / "group_state")
+    (run,) = duck.chosen_runs(DEMO)
+    assert run.table_versions["group_state"] < newest.version()
+    newest.create_checkpoint()
+    for commit in (tmp_path / "group_state" / "_delta_log").glob("*.json"):
+        if int(commit.stem) < newest.version():
+            commit.unlink()
+    assert DuckTables(str(tmp_path)).rows(TEXTS["nulls"], DEMO) == duck.rows(TEXTS["nulls"], DEMO)
+
+
 DAMAGES = {
     "missing": lambda file: file.unlink(),
     "truncated": lambda file: os.truncate(file, 100),

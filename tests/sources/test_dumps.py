@@ -200,6 +200,9 @@ def test_a_json_line_that_does_not_read_becomes_a_row_with_an_error(engine, tmp_
         good | {"offset": "five"},
         good | {"offset": 6, "timestamp": -(2**63)},
         "[1, 2]",
+        good | {"offset": "5" * 5000},
+        good | {"offset": 7, "timestampType": "5" * 5000},
+        good | {"offset": 8, "timestampType": "\ud800"},  # half of a character
     ]
     text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
     (tmp_path / "dump.json").write_text(text)
@@ -215,7 +218,8 @@ def test_a_json_line_that_does_not_read_becomes_a_row_with_an_error(engine, tmp_
         nowhere,
         nowhere,
     ]
-    assert len(rows) == 9
+    assert len(rows) == 12
+    assert errors[9:] == [nowhere, (None, None), (None, None)]
     assert errors[8][0] == ErrorCode.NOT_JSON
     assert rows[1]["value"] == b"not json"
     assert json.loads(rows[2]["value"])["key"] == "***"

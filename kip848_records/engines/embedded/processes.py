@@ -191,8 +191,10 @@ class _Worker:
         _raise_first(workers)
 
     def end(self) -> None:
-        """End the process, if it still runs."""
+        """End the process, if it still runs, and its thread, which may wait for rows."""
         self._process.kill()
+        self._batches.put(None)
+        self._thread.join()
         self._process.wait()
 
     def raise_error(self) -> None:

@@ -53,7 +53,7 @@ _SPARKS_TASKS: Final = 200
 
 
 class SparkEngine:
-    """The engine of clusters, catalogs, object stores and live topics (`engines.engine.Engine`)."""
+    """The engine of clusters, catalogs and object stores (`engines.engine.Engine`)."""
 
     name = "spark"
 
