@@ -112,7 +112,7 @@ def read_expectation(path: Path | Traversable) -> Expectation:
 def _check(path: Path | Traversable, header: dict[str, Any]) -> None:
     reason, name = None, path.name.removesuffix(".sql")
     if unknown := header.keys() - _KEYS:
-        reason = f"its header has no {min(unknown)!r}"
+        reason = f"{min(unknown)!r} in its header is none of {', '.join(sorted(_KEYS))}"
     elif header.get("name") != name:
         reason = f"name in its header is {header.get('name')!r}, not the name of the file"
     elif not name.isidentifier():

@@ -66,7 +66,8 @@ if TYPE_CHECKING:
 _MEMBERS_SHOWN: Final = 100
 _REGEXES_SHOWN: Final = 20
 _TOPICS_SHOWN: Final = 10
-_ALL: Final = 10_000
+_ALL: Final = (1 << 31) - 1
+"""The largest limit in SQL: what is counted is not cut."""
 
 
 def explain(group: GroupHistory, epoch: int | None = None) -> Iterator[Text]:

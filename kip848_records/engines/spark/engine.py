@@ -157,7 +157,10 @@ class SparkEngine:
         """Keep other runs from the tables, and offer a scratch folder below `work_folder`."""
         with only_writer(self.spark, work_folder), self._scratch_folder(work_folder) as path:
             self._scratch = path
-            yield
+            try:
+                yield
+            finally:
+                self._scratch = None
 
     def prepare(self, *, migrate: bool = True) -> list[str]:
         """Add this version's columns to the tables of an older one; return the clusters that must be rebuilt."""
