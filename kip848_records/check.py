@@ -31,7 +31,7 @@ from kip848_records.queries.marked_numbers import with_numbers
 from kip848_records.queries.needs import lacking
 from kip848_records.queries.texts import completed
 from kip848_records.replay.diagnosis.limits import ENABLED, limits_of
-from kip848_records.tables.errors import NoGroupError
+from kip848_records.tables.errors import DamagedError, NoGroupError
 from kip848_records.tables.location import groups_command, place_text
 from kip848_records.text import count_text
 
@@ -153,9 +153,9 @@ def _answers(
                 own = [row for row in rows if getattr(row, EXPECTATION, each.name) == each.name]
                 found = _found(of.run.cluster, own, groups)
                 answers[each.name] = found if any(found.counts) else _nothing(each, asked, of)
-        except Kip848Error:
-            raise
-        except Exception as error:  # noqa: BLE001 - the results of the other expectations stand
+        except Exception as error:
+            if isinstance(error, Kip848Error) and not isinstance(error, DamagedError):
+                raise
             answers |= {each.name: error for each in alike}
     return answers
 
@@ -288,7 +288,9 @@ def _result(
         unknown=[finding for each in found.values() for finding in each.unknown][:KEPT],
         by_cluster=by_cluster,
         faults={
-            cluster: UnexpectedError.of(each, f"the query of {expectation.name} for cluster {cluster}")
+            cluster: each
+            if isinstance(each, DamagedError)
+            else UnexpectedError.of(each, f"the query of {expectation.name} for cluster {cluster}")
             for cluster, each in own.items()
             if isinstance(each, Exception)
         },

@@ -13,6 +13,7 @@ from kip848_records.expectations import EXPECTATIONS, Expectation, Limit
 from kip848_records.expectations.files import Setting
 from kip848_records.expectations.results import ERROR, OFF, WARN, Result
 from kip848_records.queries.duck import DuckTables
+from kip848_records.tables.errors import DamagedError
 from kip848_records.tables.registry import DEFAULT
 from tests.expectations.evaluated import noted
 from tests.made_tables import write
@@ -289,6 +290,7 @@ def test_a_table_that_cannot_be_read_is_a_fault_of_its_expectation_alone(tmp_pat
     asked = [each for each in EXPECTATIONS if each.name in {"unowned_time", "group_stable"}]
     stable, unowned = check(DuckTables(str(tmp_path)), load_settings(), expectations=asked).results
     assert (stable.name, [*stable.faults], [*unowned.faults]) == ("group_stable", [], ["c"])
+    assert isinstance(unowned.faults["c"], DamagedError)
 
 
 @pytest.mark.parametrize("asked", [[FEW_MEMBERS], TWO], ids=["alone", "of one text"])

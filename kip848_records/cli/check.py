@@ -22,7 +22,7 @@ from kip848_records.cli.output import print_error, print_note, print_parts, widt
 from kip848_records.cli.progress import shown_progress
 from kip848_records.cli.result_files import FORMATS, METRICS, add_forms, add_metrics, checked_files, write_files
 from kip848_records.errors import InputError, Kip848Error, UnexpectedError
-from kip848_records.tables.errors import TablesError
+from kip848_records.tables.errors import DamagedError, TablesError
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -215,8 +215,9 @@ def _told(arguments: Namespace, found: _Checked, webhooks: Sequence[Webhook]) ->
 
 def _code(verdict: Verdict, errors: Sequence[Kip848Error], *, is_too_unknown: bool) -> int:
     """Return the exit code: that of a fault of this package, before that of a failed expectation."""
-    if any(isinstance(error, UnexpectedError) for error in errors):
-        return UnexpectedError.exit_code
+    for kind in (UnexpectedError, DamagedError):
+        if any(isinstance(error, kind) for error in errors):
+            return kind.exit_code
     return _FAILED if verdict.failed or is_too_unknown or errors else 0
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kip848_records.errors import UnexpectedError
+    from kip848_records.tables.errors import DamagedError
 
 PASS: Final = "pass"  # noqa: S105 - no password
 VIOLATION: Final = "violation"
@@ -123,7 +124,7 @@ class Result:
     violations: Sequence[Finding]
     unknown: Sequence[Finding]
     by_cluster: Mapping[str, Counts] = field(default_factory=dict)
-    faults: Mapping[str, UnexpectedError] = field(default_factory=dict)
+    faults: Mapping[str, UnexpectedError | DamagedError] = field(default_factory=dict)
     not_applicable: Mapping[str, NotApplicable] = field(default_factory=dict)
     without: Sequence[str] = ()
     is_named: bool = False

@@ -22,7 +22,7 @@ from kip848_records.queries.delta_files import DeltaFiles, parquet, quoted
 from kip848_records.queries.needs import require
 from kip848_records.queries.tables import Tables, words
 from kip848_records.tables.arrow import literal
-from kip848_records.tables.errors import TablesError
+from kip848_records.tables.errors import DamagedError, TablesError
 from kip848_records.tables.location import table_path
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class DuckTables(Tables):
             return self._answer(_with_dollars(text), named, cluster, decoded)
         except duckdb.Error as error:
             if not isinstance(error, _OF_QUERIES) and (file := self._damaged(tables)) is not None:
-                raise TablesError.damaged(str(file)) from error
+                raise DamagedError.of(str(file)) from error
             raise
         finally:
             # The next query may be about another cluster.

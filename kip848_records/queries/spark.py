@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.queries.tables import Tables
 from kip848_records.queries.texts import with_tables
 from kip848_records.spark.files import unreadable_file
-from kip848_records.tables.errors import TablesError
+from kip848_records.tables.errors import DamagedError, TablesError
 from kip848_records.tables.location import sql_name, sql_string
 from kip848_records.tables.places import is_there
 from kip848_records.tables.registry import TABLES
@@ -67,7 +67,7 @@ class SparkTables(Tables):
             return self.spark.sql(query, args=dict(parameters) or None).toArrow()
         except Exception as error:
             if (file := unreadable_file(error)) is not None:
-                raise TablesError.damaged(file) from error
+                raise DamagedError.of(file) from error
             raise
 
     def _select(self, name: str, parts: Sequence[Part]) -> str:

@@ -26,12 +26,6 @@ class TablesError(InputError):
         return cls(f"the embedded engine cannot read {out}: {reason}", "use --engine spark")
 
     @classmethod
-    def damaged(cls, file: str) -> Self:
-        """A file of a table cannot be read: a copy of the tables that lacks one, or a faulty disk."""
-        message = f"{file}, a file of a table, cannot be read: it is missing, damaged or truncated"
-        return cls(message, "copy the tables again, or audit the log again into another folder")
-
-    @classmethod
     def no_such_cluster(cls, out: str, cluster: str | None, clusters: Sequence[str]) -> Self:
         """The folder has no tables of any cluster, or not of that one."""
         what = "of any cluster" if cluster is None else f"of cluster {cluster!r}"
@@ -69,6 +63,16 @@ class TablesError(InputError):
     def empty_cluster(cls) -> Self:
         """The tables are partitioned by the name of the cluster, and Delta reads an empty name as null."""
         return cls("the name of the cluster is empty", "pass a name with --cluster, or omit the option")
+
+
+class DamagedError(TablesError):
+    """A file of a table cannot be read: a copy of the tables that lacks one, or a faulty disk."""
+
+    @classmethod
+    def of(cls, file: str) -> Self:
+        """Name the file."""
+        message = f"{file}, a file of a table, cannot be read: it is missing, damaged or truncated"
+        return cls(message, "copy the tables again, or audit the log again into another folder")
 
 
 class NoGroupError(TablesError):
