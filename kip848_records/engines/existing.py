@@ -11,7 +11,7 @@ from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import place_text
 from kip848_records.tables.log import LOG
 from kip848_records.tables.registry import TABLES
-from kip848_records.tables.versions import outdated_clusters
+from kip848_records.tables.versions import are_outdated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -55,12 +55,10 @@ def prepare_tables(engine: Engine, tables: ExistingTables, *, migrate: bool = Tr
     versions: dict[str, str] = {}
     if _own_columns(engine, tables, AUDIT_RUNS) is not None:
         versions = {row.cluster: row.version for row in engine.ask(_VERSIONS, AUDIT_RUNS.name)}
-    outdated = outdated_clusters(engine.out, versions)
-    if versions and (outdated or _lack_columns(engine, tables)):
-        outdated = sorted(versions)
-    if migrate and (outdated or not versions):
-        engine.several(lambda spec: _prepare(engine, tables, spec, is_outdated=bool(outdated)), TABLES.values())
-    return outdated
+    is_outdated = are_outdated(engine.out, versions.values()) or (bool(versions) and _lack_columns(engine, tables))
+    if migrate and (is_outdated or not versions):
+        engine.several(lambda spec: _prepare(engine, tables, spec, is_outdated=is_outdated), TABLES.values())
+    return sorted(versions) if is_outdated else []
 
 
 def missing_columns(spec: TableSpec, present: Mapping[str, Any]) -> list[MissingColumn]:

@@ -57,6 +57,11 @@ WHERE NOT EXISTS (
 CAST(sum(CASE WHEN {{ count }} > 1000000000000000 THEN 1000000000000000 WHEN {{ count }} < 0 THEN 0 ELSE {{ count }} END) AS bigint)
 {%- endmacro %}
 
+{# Return a number of type double as a whole one, null if it is null. None is more than 10^15: it fits. #}
+{% macro whole(number) -%}
+CAST(round(CASE WHEN {{ number }} > 1e15 THEN CAST(1e15 AS double) ELSE {{ number }} END) AS bigint)
+{%- endmacro %}
+
 {# Return the sum of counts in a group of rows; null if one of them is null, which is not known then. #}
 {% macro total_if_known(count) -%}
 CASE WHEN count({{ count }}) = count(*) THEN {{ total(count) }} END

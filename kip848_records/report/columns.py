@@ -91,7 +91,7 @@ class Cells(NamedTuple):
 
 
 def filled(columns: Sequence[Column], rows: Sequence[Any], words: Mapping[str, str] | None = None) -> Cells:
-    """Return the cells of the columns that have a value in any row. `words`: of the kind of group, for the titles."""
+    """Return the cells of the columns with a value in any row. `words`: those of the kind of group, for its titles."""
     cells = {each: [each.cell(row) for row in rows] for each in columns}
     kept = {each: texts for each, texts in cells.items() if any(texts)}
     titles = [each.title.format_map(words or {}) for each in kept]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 import zlib
 from binascii import a2b_base64
 from datetime import UTC, datetime
@@ -20,7 +19,7 @@ from kip848_records.protocol.columns import TIMES
 from kip848_records.queries.texts import rendered
 from kip848_records.sources.dump import COLUMNS, LOG_ROWS, counted_by_key, skipped, spans, with_coverage
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.sources.rows import ROWS_SCHEMA, as_log_rows, log_rows, times_of_numbers
+from kip848_records.sources.rows import INTEGER, ROWS_SCHEMA, as_log_rows, log_rows, times_of_numbers
 from kip848_records.specs.log_columns import COPY_COLUMNS
 
 if TYPE_CHECKING:
@@ -47,7 +46,6 @@ _ROW_SCHEMA: Final = pa.schema(
     ]
 )
 _ANY: Final = f"SELECT {', '.join(f'max(found.{name}) AS {name}' for name in COLUMNS)} FROM {{found}} AS found"  # noqa: S608
-_INTEGER: Final = re.compile(r"\s*[+-]?\d{1,40}\s*")
 _LAST_LONG: Final = (1 << 63) - 1
 _SPACE: Final = str.maketrans("", "", " \t\r\n")
 
@@ -147,7 +145,7 @@ def _text(value: object) -> str | None:
 
 def _long(value: object) -> int | None:
     """Return a whole number of at most 64 bits, or the one that a text holds."""
-    if isinstance(value, str) and _INTEGER.fullmatch(value):
+    if isinstance(value, str) and INTEGER.fullmatch(value):
         value = int(value)
     return value if type(value) is int and -_LAST_LONG <= value + 1 <= _LAST_LONG + 1 else None
 

@@ -46,7 +46,8 @@ END_OF_MICROS: Final = 10**17
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _THOUSAND: Final = 1000
 
-_INTEGER: Final = re.compile(r"\s*[+-]?\d{1,40}\s*")
+INTEGER: Final = re.compile(r"\s*[+-]?\d{1,40}\s*")
+"""A text that is a whole number, of a length that Python converts."""
 _TIMESTAMP_TYPES: Final = {"CreateTime": 0, "LogAppendTime": 1}
 
 
@@ -184,6 +185,6 @@ def _timestamp_types(column: pa.Array | None, count: int) -> pa.Array:
 
 
 def _timestamp_type(name: str) -> int | None:
-    if not _INTEGER.fullmatch(name):
+    if not INTEGER.fullmatch(name):
         return _TIMESTAMP_TYPES.get(name)
     return number if abs(number := int(name)) < 1 << 31 else None

@@ -99,7 +99,7 @@ CONTENTS: Final = pa.struct(
 )
 """What is in a segment file: records of all types, those that do not become rows too.
 
-`records`: without transaction markers. `bytes`: of the batches that have them, as they are on the disk. `oldest`,
+`records`: without transaction markers. `bytes`: the size on the disk of the batches that have them. `oldest`,
 `newest`: the lowest and the highest time of a record. `dirty_`: the same of the part behind the last gap that the
 cleaner left in the file; of the whole file if there is none. `dirty_keys`: the smallest hashes of the keys in it, at
 most `KEYS_KEPT`, in order. `largest_bytes`, `largest_offset`: the largest batch, as it is on the disk, and its base

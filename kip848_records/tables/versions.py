@@ -8,20 +8,17 @@ from kip848_records import __version__
 from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection
 
 
-def outdated_clusters(out: str, versions: Mapping[str, str]) -> list[str]:
-    """Return the clusters whose tables at `out` another version wrote, by the version that wrote those of each.
-
-    Raises InputError if that is a newer version.
-    """
-    if newer := [version for version in versions.values() if _number(version) > _number(__version__)]:
+def are_outdated(out: str, versions: Collection[str]) -> bool:
+    """Return whether another version than this one wrote tables at `out`. Raises InputError if that is a newer one."""
+    if newer := [version for version in versions if _number(version) > _number(__version__)]:
         found = max(newer, key=_number)
         raise TablesError(
             f"the tables in {out} were written by version {found}, and this is {__version__}", "install that version"
         )
-    return sorted(cluster for cluster, version in versions.items() if version != __version__)
+    return any(version != __version__ for version in versions)
 
 
 def _number(version: str) -> tuple[int, ...]:

@@ -6,10 +6,9 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
 from functools import partial
 from pathlib import Path
-from threading import Thread
+from threading import Thread, active_count
 
 import pyarrow as pa
 import pytest
@@ -104,10 +103,10 @@ def test_a_source_that_fails_leaves_no_thread(monkeypatch, tmp_path):
         raise OSError(tmp_path)
 
     rows = failing(sorted_rows("ab").to_batches(max_chunksize=300))
-    threads = threading.active_count()
+    threads = active_count()
     with pytest.raises(OSError, match=str(tmp_path)):
         processes.run_tagged(tagged_by_class(engines.named), rows, ["k"], 2, lambda: tmp_path)
-    assert threading.active_count() == threads
+    assert active_count() == threads
 
 
 @pytest.mark.slow

@@ -40,6 +40,13 @@ def test_a_number_that_is_not_known_is_none(call, number, expected):
     assert said(call, number) == expected
 
 
+@pytest.mark.parametrize(("number", "expected"), [("NULL", None), ("1.5", 2), ("9.3e18", 10**15)])
+def test_a_whole_number_fits_and_null_is_null(number, expected):
+    """`least` of both engines would make 10^15 of null."""
+    query = f"SELECT {plain('whole(n)')} FROM (SELECT CAST({number} AS double) AS n)"  # noqa: S608 - ours
+    assert duckdb.sql(query).fetchall() == [(expected,)]
+
+
 def test_a_part_of_a_millisecond_does_not_count():
     assert said("span(n)", "61999.75", "double") == "1 min 1 s"
 

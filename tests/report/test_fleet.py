@@ -460,3 +460,12 @@ def test_the_check_finds_the_groups_that_the_command_refuses(printed, tmp_path) 
     assert {each["group_id"] for each in result["unknown"]} == {"unread"}
     assert refused == {"go", "workers", "unread"}
     assert result["passed"] == 3
+
+
+def test_a_time_without_an_owner_and_a_stop_that_are_not_known_are_empty(found) -> None:
+    made = Fleet()
+    made.classic("g", rebalances=1)  # without unowned_ms
+    stop = {"group_id": "g", "group_type": "classic", "kind": "changed", "history": "observed", "is_idle": False}
+    made.rows["consumption_stop"] = [stop | {"stop_max_ms": None}]
+    (row,) = found(made).groups
+    assert (row.rebalances, row.unowned_ms, row.stop_max_p95_ms) == (1, None, None)

@@ -32,8 +32,8 @@ FROM (
   JOIN (
     SELECT
       own.partition, own.copy, count(others.partition) AS others,
-      CAST(round(least(percentile(others.dirty_bytes, 0.5), CAST(1e15 AS double))) AS bigint) AS usual_bytes,
-      CAST(round(least(percentile(others.dirty_ms, 0.5), CAST(1e15 AS double))) AS bigint) AS usual_ms
+      whole(percentile(others.dirty_bytes, 0.5)) AS usual_bytes,
+      whole(percentile(others.dirty_ms, 0.5)) AS usual_ms
     FROM partition_content AS own
     LEFT JOIN partition_content AS others
       ON others.copy = own.copy AND others.partition <> own.partition AND others.cleaned_until IS NOT NULL

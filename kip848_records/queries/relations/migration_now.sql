@@ -36,14 +36,14 @@ WITH counted AS (
     SELECT
         partition, group_id, incarnation, count(*) AS rebalances, CAST(sum(partitions_stopped) AS bigint) AS stopped,
         max(CASE WHEN history = 'observed' AND partitions_stopped IS NOT NULL THEN 0 ELSE 1 END) = 1 AS is_minimum,
-        CAST(least(sum(CAST(unowned_ms AS double)), CAST(1e15 AS double)) AS bigint) AS unowned_ms, max(members) AS members
+        whole(sum(CAST(unowned_ms AS double))) AS unowned_ms, max(members) AS members
     FROM rebalance
     WHERE group_type = 'classic' AND outcome = 'converged' AND NOT coalesce(started_empty, true)
     GROUP BY partition, group_id, incarnation
 ), estimated AS (
     SELECT
         offsets_partition AS partition, group_id, incarnation, count(*) AS known,
-        CAST(round(least(percentile(stop_max_ms, 0.95), CAST(1e15 AS double))) AS bigint) AS stop_max_p95_ms
+        whole(percentile(stop_max_ms, 0.95)) AS stop_max_p95_ms
     FROM consumption_stop
     WHERE group_type = 'classic' AND kind <> 'revoked' AND history = 'observed' AND NOT is_idle
     GROUP BY offsets_partition, group_id, incarnation

@@ -13,9 +13,9 @@ FROM (
         total(content.live_keys) AS live_keys, total(content.superseded) AS superseded,
         total(content.kept_tombstones) AS kept_tombstones,
         CASE WHEN count(content.bytes) = count(*)
-            THEN CAST(round(greatest(least(
-                sum(CAST(content.bytes AS double) * content.superseded / nullif(content.records, 0)), CAST(1e15 AS double)
-            ), CAST(0 AS double))) AS bigint) END AS bytes_freed
+            THEN whole(greatest(
+                sum(CAST(content.bytes AS double) * content.superseded / nullif(content.records, 0)), CAST(0 AS double)
+            )) END AS bytes_freed
     FROM content_now AS content
     GROUP BY content.group_id, content.partition
 ) AS every
