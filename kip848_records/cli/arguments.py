@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 
+from kip848_records.tables import DEFAULT_CLUSTER
 from kip848_records.tables.errors import TablesError
 from kip848_records.text import printable, similar_hint, similar_names
 
@@ -107,9 +108,10 @@ def _as_ours(given: Sequence[str]) -> list[str]:
 def add_source(command: Parser, metavar: str = "SOURCE", besides: str = "", *, at_least: int = 1) -> None:
     """Add the options that read a log: its `sources` (`besides`: other values), their format, and `debug`.
 
-    `brokers`: the client of a live topic, once `before_spark.check_topics` has opened it.
+    `brokers`: the client of a live topic, once `before_spark.check_topics` has opened it. `copies`: those on this
+    machine, once `before_spark.check_log` has listed them.
     """
-    command.set_defaults(brokers=None)
+    command.set_defaults(brokers=None, copies=())
     if not at_least:
         command.late_argument = "sources"
     from kip848_records.protocol.messages import AUTO, DIALECTS, KAFKA
@@ -175,7 +177,11 @@ def check_source(arguments: argparse.Namespace) -> None:
 
 
 def add_capture(command: Parser) -> None:
-    """Add the facts about a log: `topics`, `end_offsets`, `captured_at`, `offsets_retention` and `config`."""
+    """Add the facts about a log: `topics`, `end_offsets`, `captured_at`, `offsets_retention` and `config`.
+
+    `options`: those of an audit, once `before_spark.check_capture` has read the files that these name.
+    """
+    command.set_defaults(needs_commits=False, options=None)
     command.add_argument(
         "--topics", type=given_path, metavar="FILE", help='topic names, as JSON: {"<topic id>": "<name>", ...}'
     )
@@ -207,12 +213,11 @@ def add_capture(command: Parser) -> None:
     )
 
 
-def audit_options(arguments: argparse.Namespace, out: str, cluster: str) -> AuditOptions:
-    """Return the audit's options by the arguments of `add_source` and `add_capture`, and the location of its tables.
+def audit_options(arguments: argparse.Namespace) -> AuditOptions:
+    """Return the audit's options by the arguments of `add_source` and `add_capture`, without a location of tables.
 
-    Raises InputError if the arguments contradict each other.
+    Raises InputError for a file that is not what its option needs.
     """
-    check_source(arguments)
     from kip848_records.pipeline.end_offsets import read_end_offsets
     from kip848_records.pipeline.names import read_topics_file
     from kip848_records.pipeline.options import AuditOptions
@@ -220,17 +225,16 @@ def audit_options(arguments: argparse.Namespace, out: str, cluster: str) -> Audi
 
     return AuditOptions(
         sources=tuple(arguments.sources),
-        out=out,
+        out="",
         source_format=arguments.format,
         dialect=arguments.dialect or KAFKA.name,
-        cluster=cluster,
+        cluster=DEFAULT_CLUSTER if arguments.cluster is None else arguments.cluster,
         topics=read_topics_file(arguments.topics) if arguments.topics else None,
         captured_at=arguments.captured_at,
         kafka_config=arguments.kafka_config,
         limits=_limits(arguments.config),
         offsets_retention_ms=arguments.offsets_retention,
         end_offsets=read_end_offsets(arguments.end_offsets) if arguments.end_offsets else (),
-        brokers=arguments.brokers,
     )
 
 

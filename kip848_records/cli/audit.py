@@ -13,7 +13,6 @@ from kip848_records.cli.arguments import (
     add_scratch,
     add_source,
     add_topic_content,
-    audit_options,
     check_scratch,
     check_source,
     given_path,
@@ -77,10 +76,16 @@ def _run(arguments: Namespace) -> int:
         from kip848_records.pipeline.audit import run_audit
         from kip848_records.report.summary import summary
 
-        named = audit_options(arguments, tables, arguments.cluster)
-        options = replace(named, offset_commits=arguments.offset_commits, allow_empty=arguments.allow_empty)
-        options = replace(options, scratch=arguments.scratch, record_tables=arguments.record_tables)
-        options = replace(options, topic_content=arguments.topic_content)
+        options = replace(
+            arguments.options,
+            out=tables,
+            scratch=arguments.scratch,
+            offset_commits=arguments.offset_commits,
+            record_tables=arguments.record_tables,
+            topic_content=arguments.topic_content,
+            allow_empty=arguments.allow_empty,
+            brokers=arguments.brokers,
+        )
         if spark is not None:  # a session knows the location of all paths
             before_spark.check_outputs(_outputs(arguments), arguments.sources)
         audit = run_audit(spark, options, progress)
@@ -101,6 +106,7 @@ def _check(arguments: Namespace, tables: str) -> None:
     """Raise InputError for invalid arguments, before any work is done."""
     check_source(arguments)
     check_scratch(arguments, tables)
+    before_spark.check_capture(arguments)
     before_spark.check_log(arguments, _outputs(arguments))
     before_spark.check_folders(_outputs(arguments))
     before_spark.check_topics(arguments)

@@ -21,7 +21,6 @@ from kip848_records.cli.arguments import (
     add_schema,
     add_source,
     add_topic_content,
-    audit_options,
     check_source,
     given_path,
     place,
@@ -33,14 +32,13 @@ from kip848_records.machine.disks import DiskError
 from kip848_records.machine.paths import URI, is_session_offered, known_path, path_on_this_machine
 from kip848_records.queries.engines import EMBEDDED, open_tables
 from kip848_records.sources.topic.address import is_topic
-from kip848_records.tables import DEFAULT_CLUSTER
 from kip848_records.tables.errors import NoGroupError, TablesError
 from kip848_records.tables.location import is_of_sources, sources_place
 from kip848_records.text import duration_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -115,6 +113,7 @@ def check_tables(arguments: Namespace, keep: str | None = None) -> None:
             f"{each} holds the tables of an audit, and {beside} is named beside it",
             f"kip848 {arguments.command} takes one folder of tables: pass {each} alone",
         )
+    before_spark.check_capture(arguments)
     before_spark.check_log(arguments, {"--out": keep}, or_tables=True)
     if keep is not None:
         before_spark.check_folder(keep)
@@ -176,20 +175,20 @@ def opened_tables(
         refuse_options_of_logs(arguments, arguments.sources[0], keep)
         yield opened(arguments.sources[0]), arguments.cluster
         return
-    cluster = DEFAULT_CLUSTER if arguments.cluster is None else arguments.cluster
-    named = audit_options(arguments, keep or "", cluster)
     options = replace(
-        named,
+        arguments.options,
+        out=keep or "",
         offset_commits=_has_commits(arguments),
         topic_content=arguments.topic_content or arguments.needs_topic_content,
         partition_of=partition_of,
         allow_empty=partition_of is not None,  # the group may be in another partition
+        brokers=arguments.brokers,
     )
     with _audited(options, arguments, progress, keep, None if keep else group) as found:
         tables = opened(found) if isinstance(found, str) else found
         if keep is None:
             tables.shown = _shown(arguments)
-        yield tables, cluster
+        yield tables, options.cluster
 
 
 def answer_about(  # noqa: PLR0913 - what is asked, of which tables
@@ -288,7 +287,7 @@ def _audited(
 
         cache = Cache.of_user()
     with ExitStack() as stack:
-        keys = () if cache is None else _keys(options, group)
+        keys = () if cache is None else _keys(options, group, arguments.copies)
         entries = () if cache is None else (stack.enter_context(cache.using(key)) for key in keys)
         if (entry := next(filter(None, entries), None)) is not None:
             age = duration_text(round(entry.age_s) * 1000)
@@ -298,7 +297,8 @@ def _audited(
         spark = session_of(choice, progress)
         new = stack.enter_context(cache.new()) if cache is not None and keys else None
         if new is not None and _is_audited_into(new, options, progress, group):
-            if _keys(options, group) == keys:  # else a file changed while it was read
+            # Otherwise a file was added or changed while the log was read.
+            if _keys(options, group, before_spark.known_copies(options.sources, options.source_format)) == keys:
                 new.keep(keys[-1])
             yield str(new.folder / _TABLES)
             return
@@ -332,7 +332,7 @@ def _audit(spark: SparkSession | None, options: AuditOptions, progress: Progress
     run_audit(spark, options, progress, group)
 
 
-def _keys(options: AuditOptions, group: str | None) -> tuple[str, ...]:
+def _keys(options: AuditOptions, group: str | None, copies: Iterable[Copy]) -> tuple[str, ...]:
     """Return the keys of tables that have the answer, its own last: those of all groups have those of one.
 
     A key names all that the tables depend on. There is none of a live topic, nor if a file cannot be seen now.
@@ -341,7 +341,6 @@ def _keys(options: AuditOptions, group: str | None) -> tuple[str, ...]:
         return ()
     given = {name: value for name, value in asdict(options).items() if name not in {"out", "scratch"}}
     try:
-        copies = before_spark.known_copies(options.sources, options.source_format)
         known = [__version__, _code_changed_ns(), given, [_state(file) for copy in copies for file in _files(copy)]]
     except OSError:
         return ()

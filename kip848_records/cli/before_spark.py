@@ -6,22 +6,20 @@ They cover paths that are known to be on this machine; Spark checks the others l
 from __future__ import annotations
 
 import os
-import time
-from datetime import UTC, datetime
-from pathlib import Path
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from kip848_records.cli.arguments import audit_options
 from kip848_records.engines.choice import Work, choose
 from kip848_records.errors import InputError
 from kip848_records.machine.disks import DiskError
-from kip848_records.machine.files import list_files
+from kip848_records.machine.files import Listing
 from kip848_records.machine.paths import known_path, names_beside, path_on_this_machine
 from kip848_records.sources.outputs import check_output
 from kip848_records.sources.topic.address import is_topic, open_topic
-from kip848_records.sources.topic.client_properties import read_client_settings
 from kip848_records.tables.errors import TablesError
 from kip848_records.text import similar_hint
-from kip848_records.times import CLOCKS_DIFFER_BY_MS, utc
+from kip848_records.times import CLOCKS_DIFFER_BY_MS
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -31,44 +29,36 @@ if TYPE_CHECKING:
 
 
 def check_log(arguments: Namespace, outputs: Mapping[str, str | None], *, or_tables: bool = False) -> None:
-    """Raise InputError for invalid arguments of `add_source` and `add_capture`.
+    """Raise InputError for invalid arguments of `add_source`; list the `copies` that are on this machine.
 
     `outputs` are the paths to write to, by their options; None if an option is not given. `or_tables`: the source might
     have been the tables of an audit.
     """
-    if getattr(arguments, "cluster", None) == "":
-        raise TablesError.empty_cluster()
-    if getattr(arguments, "captured_at", None) is not None:
-        _check_captured_at(arguments.captured_at)
-    if getattr(arguments, "topics", None) is not None:
-        from kip848_records.pipeline.names import read_topics_file
-
-        read_topics_file(arguments.topics)
-    if getattr(arguments, "offsets_retention", None) is not None and not _reads_commits(arguments):
-        raise InputError("--offsets-retention is about offset commits", "pass --offset-commits too, or omit it")
-    if getattr(arguments, "end_offsets", None) is not None:
-        from kip848_records.pipeline.end_offsets import read_end_offsets
-
-        if not _reads_commits(arguments):
-            raise InputError(
-                "--end-offsets needs --offset-commits", "pass both: committed offsets are compared with end offsets"
-            )
-        read_end_offsets(arguments.end_offsets)
-    if arguments.kafka_config is not None:
-        read_client_settings(arguments.kafka_config)
-    if getattr(arguments, "config", None) is not None:
-        from kip848_records.config import load_limits
-
-        load_limits(arguments.config)
     copies = [source for source in arguments.sources if not is_topic(source)]
     check_outputs(outputs, copies)
     if or_tables and len(copies) == 1 and is_nothing(copies[0]):
         raise InputError.path_not_found(copies[0], names_beside(copies[0]), or_tables=True)
-    _check_copies(copies, arguments.format)
+    arguments.copies = known_copies(copies, arguments.format)
+    for file in (path_on_this_machine(file) for copy in arguments.copies for file in copy.files):
+        if file is not None and not os.access(file, os.R_OK):
+            raise InputError.not_opened(str(file), "Permission denied")
 
 
-def _reads_commits(arguments: Namespace) -> bool:
-    return bool(arguments.offset_commits or getattr(arguments, "needs_commits", False))
+def check_capture(arguments: Namespace) -> None:
+    """Raise InputError for invalid arguments of `add_capture`; set the `options` of an audit."""
+    if arguments.cluster == "":
+        raise TablesError.empty_cluster()
+    now = datetime.now(UTC)
+    if arguments.captured_at is not None and arguments.captured_at > now + timedelta(milliseconds=CLOCKS_DIFFER_BY_MS):
+        raise InputError.captured_in_future(arguments.captured_at, now)
+    if not (arguments.offset_commits or arguments.needs_commits):
+        if arguments.offsets_retention is not None:
+            raise InputError("--offsets-retention is about offset commits", "pass --offset-commits too, or omit it")
+        if arguments.end_offsets is not None:
+            raise InputError(
+                "--end-offsets needs --offset-commits", "pass both: committed offsets are compared with end offsets"
+            )
+    arguments.options = audit_options(arguments)
 
 
 def check_topics(arguments: Namespace) -> None:
@@ -151,30 +141,4 @@ def known_copies(paths: Sequence[str], source_format: str | None) -> list[Copy]:
     """
     from kip848_records.sources.listing import find_copies
 
-    return find_copies(_KnownFiles(), [path for path in paths if known_path(path) is not None], source_format)
-
-
-def _check_captured_at(captured_at: datetime) -> None:
-    now_ms = time.time_ns() // 1_000_000
-    if captured_at > utc(now_ms + CLOCKS_DIFFER_BY_MS):
-        raise InputError.captured_in_future(captured_at, datetime.now(UTC))
-
-
-def _check_copies(paths: Sequence[str], source_format: str | None) -> None:
-    for copy in known_copies(paths, source_format):
-        for file in map(path_on_this_machine, copy.files):
-            if file is not None and not os.access(file, os.R_OK):
-                raise InputError.not_opened(str(file), "Permission denied")
-
-
-class _KnownFiles:
-    """The files of this machine (`sources.listing.Listing`)."""
-
-    def local(self, path: str) -> Path | None:
-        return path_on_this_machine(path)
-
-    def files(self, path: str, below: str = "") -> list[str] | None:
-        return list_files(self.local(path) or Path(path), below)
-
-    def has_files(self, path: str, below: str) -> bool:
-        return bool(self.files(path, below))
+    return find_copies(Listing(known_path), [path for path in paths if known_path(path) is not None], source_format)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kip848_records.cli import before_spark
 from kip848_records.engines.choice import Work, choose
 from kip848_records.errors import InputError
 from kip848_records.machine.imports import allow_pandas
@@ -37,14 +36,13 @@ def engine_for_sources(arguments: Namespace, out: str | None, cluster: str = "")
     """Return the engine for the sources that arguments name, to audit them as `cluster` of a location.
 
     `out`: None if the tables are in a temporary folder, or if there are none.
-    Raises InputError if the embedded engine is named for what only Spark can do, or if a source does not exist.
+    Raises InputError if the embedded engine is named for what only Spark can do.
     """
     live = next(filter(is_topic, arguments.sources), None)
     copies = [source for source in arguments.sources if not is_topic(source)]
 
     def size() -> int:
-        found = before_spark.known_copies(copies, arguments.format)
-        files = (path_on_this_machine(file) for copy in found for file in copy.files)
+        files = (path_on_this_machine(file) for copy in arguments.copies for file in copy.files)
         return sum(file.stat().st_size for file in files if file is not None and file.exists())
 
     return choose(arguments.engine, Work(copies, out, size, live, lambda: _rebuilt(out, cluster)))

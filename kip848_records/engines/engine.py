@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from kip848_records.machine.files import Listing
     from kip848_records.queries.tables import Parameter, Row
-    from kip848_records.sources.listing import Copy, Listing
+    from kip848_records.sources.listing import Copy
     from kip848_records.specs.columns import TableSpec
 
     Work = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]

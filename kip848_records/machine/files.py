@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from itertools import dropwhile, product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +12,30 @@ from typing import TYPE_CHECKING
 from kip848_records.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _ALTERNATIVES = re.compile(r"\{([^}]*)\}")
+
+
+def _nothing(path: str, below: str) -> None:
+    del path, below
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Lists the files at paths, those of this machine in this process.
+
+    `local`: returns a path on this machine; None if it is elsewhere. `elsewhere`: lists the files at such a path, as
+    `files` does.
+    """
+
+    local: Callable[[str], Path | None]
+    elsewhere: Callable[[str, str], list[str] | None] = _nothing
+
+    def files(self, path: str, below: str = "") -> list[str] | None:
+        """Return the files at a path that match the pattern `below` it, sorted, none hidden; None if none exists."""
+        local = self.local(path)
+        return self.elsewhere(path, below) if local is None else list_files(local, below)
 
 
 def list_files(path: Path, below: str = "") -> list[str] | None:

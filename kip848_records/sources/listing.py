@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kip848_records.errors import EXPECTED_SOURCES, InputError
 from kip848_records.machine.paths import names_beside
@@ -12,7 +12,8 @@ from kip848_records.sources.formats import FILE_NAMES, FORMATS, SEGMENT_NAME, SW
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
-    from pathlib import Path
+
+    from kip848_records.machine.files import Listing
 
 _PARTITION_FOLDER = re.compile(r"__consumer_offsets-\d+/[^/]+$")
 # A colon in a name, not in a scheme such as file: or s3a:
@@ -29,19 +30,6 @@ class Copy:
     name: str
     format: str
     files: list[str]
-
-
-class Listing(Protocol):
-    """The questions that `find_copies` and `files.check_apart` ask about a file system."""
-
-    def local(self, path: str) -> Path | None:
-        """Return a path on this machine; None if it is elsewhere."""
-
-    def files(self, path: str, below: str = "") -> list[str] | None:
-        """Return the files at a path that match the pattern `below` it, sorted, none hidden; None if none exists."""
-
-    def has_files(self, path: str, below: str) -> bool:
-        """Return whether there are files in the folder `below` a path."""
 
 
 def find_copies(listing: Listing, paths: str | Iterable[str], source_format: str | None = None) -> list[Copy]:
@@ -89,7 +77,7 @@ def _copies_at(listing: Listing, path: str, source_format: str | None) -> list[C
     if may_be_segments and (segments := _segments_below(listing, path)):
         return [Copy(path, "segments", segments)]
     # Every audit writes `audit_runs`. This check comes first, because Spark cannot list folders of several tables.
-    if listing.has_files(path, "/audit_runs/_delta_log"):
+    if listing.files(path, "/audit_runs/_delta_log"):
         raise InputError(
             f"{path} holds the tables of an audit, not a log",
             "pass the log that was audited; kip848 check, explain and report take one folder of tables",
@@ -97,7 +85,7 @@ def _copies_at(listing: Listing, path: str, source_format: str | None) -> list[C
     files = listing.files(path)
     if files is None:
         raise InputError.path_not_found(path, names_beside(path))
-    if source_format in {None, "delta"} and listing.has_files(path, "/_delta_log"):
+    if source_format in {None, "delta"} and listing.files(path, "/_delta_log"):
         return [Copy(path, "delta", files)]
     found = source_format or _recognise(files)
     if found == "segments":

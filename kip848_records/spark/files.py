@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from pyspark.errors import IllegalArgumentException, PySparkException
 
 from kip848_records.errors import InputError
-from kip848_records.machine.files import list_files
 from kip848_records.machine.paths import local_path, without_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -81,23 +78,3 @@ def list_spark_files(spark: SparkSession, path: str, below: str = "") -> list[st
             raise InputError.mixed_folders(path, found.split()) from None
         raise
     return sorted(unquote(file) for file in files)
-
-
-@dataclass(frozen=True)
-class SparkListing:
-    """The files that a session sees; those on this machine are listed without it, which is faster."""
-
-    spark: SparkSession
-
-    def local(self, path: str) -> Path | None:
-        """Return a path on this machine; None if it is elsewhere."""
-        return local_path(self.spark, path)
-
-    def files(self, path: str, below: str = "") -> list[str] | None:
-        """Return the files at a path that match the pattern `below` it; None if none exists."""
-        local = self.local(path)
-        return list_spark_files(self.spark, path, below) if local is None else list_files(local, below)
-
-    def has_files(self, path: str, below: str) -> bool:
-        """Return whether there are files in the folder `below` a path."""
-        return bool(self.files(path, below))

@@ -17,7 +17,6 @@ from kip848_records.protocol.messages import RECORDS
 from kip848_records.sources.listing import find_copies
 from kip848_records.sources.predicates import IS_RECORD, WITHOUT_OFFSET_COMMITS, key_of_types
 from kip848_records.sources.read import read_sources
-from kip848_records.spark.files import SparkListing
 from kip848_records.spark.session import get_session
 from tests.benchmarks.logs import Log, log_of
 from tests.benchmarks.results import Measure
@@ -87,7 +86,8 @@ def _of_segments(spark: SparkSession, log: Log, codecs: Iterable[str], turns: in
 
 
 def _copies(spark: SparkSession, folder: Path) -> DataFrame:
-    return read_sources(SparkEngine(spark), find_copies(SparkListing(spark), (str(folder),)), offset_commits=True).rows
+    engine = SparkEngine(spark)
+    return read_sources(engine, find_copies(engine.listing(), (str(folder),)), offset_commits=True).rows
 
 
 def best(turns: int, *frames: DataFrame) -> list[float]:

@@ -160,6 +160,6 @@ def test_the_file_of_settings_is_an_option_of_the_audit():
         config=None,
         offsets_retention=None,
         end_offsets=None,
-        brokers=None,
+        cluster=None,
     )
-    assert audit_options(arguments, "o", "c").kafka_config == "f"
+    assert audit_options(arguments).kafka_config == "f"

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from kip848_records.engines.embedded.duck_sql import type_name
 from kip848_records.engines.embedded.files import (
-    LocalListing,
     MappedFiles,
     ParquetFiles,
     SourceFiles,
@@ -36,6 +35,7 @@ from kip848_records.engines.existing import prepare_tables
 from kip848_records.engines.rows import ArrowRows
 from kip848_records.engines.scratch import scratch_folder
 from kip848_records.machine.disks import FULL, DiskError
+from kip848_records.machine.files import Listing
 from kip848_records.queries.delta_files import quoted
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.tables import named_rows
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from kip848_records.engines.engine import Rows, TableWork, Work
     from kip848_records.machine.budget import Budget
     from kip848_records.queries.tables import Parameter, Row
-    from kip848_records.sources.listing import Copy, Listing
+    from kip848_records.sources.listing import Copy
     from kip848_records.specs.columns import TableSpec
 
 
@@ -132,7 +132,7 @@ class EmbeddedEngine:
 
     def listing(self) -> Listing:
         """Return what lists the files of this machine."""
-        return LocalListing()
+        return Listing(here)
 
     def scan(self, copy: Copy) -> Relation:
         """Return the rows of a copy in Parquet or Delta."""

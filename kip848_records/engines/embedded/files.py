@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -26,7 +25,6 @@ from kip848_records.engines.embedded.tagged_rows import conformed, tagged
 from kip848_records.engines.rows import ArrowRows
 from kip848_records.errors import InputError
 from kip848_records.machine.disks import FULL
-from kip848_records.machine.files import list_files
 from kip848_records.machine.parquet import is_whole
 from kip848_records.machine.paths import path_on_this_machine
 from kip848_records.queries.delta_files import DeltaFiles, parquet, quoted
@@ -47,23 +45,6 @@ _INT96: Final = "INT96"
 _REFUSED: Final = re.compile(r'Cannot open file "(.*?)": (Permission denied)')
 _NOT_WRITTEN: Final = "Could not write file"
 _DAMAGED: Final = re.compile(r"""(?:file|reading|path) ['"](.+?)['"]""", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class LocalListing:
-    """The files of this machine (`sources.listing.Listing`)."""
-
-    def local(self, path: str) -> Path | None:
-        """Return a path on this machine; None if it is elsewhere."""
-        return path_on_this_machine(path)
-
-    def files(self, path: str, below: str = "") -> list[str] | None:
-        """Return the files at a path that match the pattern `below` it; None if none exists."""
-        return list_files(here(path), below)
-
-    def has_files(self, path: str, below: str) -> bool:
-        """Return whether there are files in the folder `below` a path."""
-        return bool(self.files(path, below))
 
 
 def here(path: str) -> Path:

@@ -21,13 +21,14 @@ from kip848_records.engines.scratch import STAGING, scratch_folder
 from kip848_records.engines.spark.existing import SparkExistingTables
 from kip848_records.engines.spark.rows import StagedRows, frame_of
 from kip848_records.errors import InputError
+from kip848_records.machine.files import Listing
 from kip848_records.machine.paths import is_empty, is_file_uri, local_path, without_scheme
 from kip848_records.queries.engines import newest_rows
 from kip848_records.queries.tables import named_rows
 from kip848_records.queries.texts import plain
 from kip848_records.replay.arrow_rows import union_batches, union_type
 from kip848_records.replay.rows import ROW_CLASSES
-from kip848_records.spark.files import SparkListing, escape_glob, reading, spark_path
+from kip848_records.spark.files import escape_glob, list_spark_files, reading, spark_path
 from kip848_records.spark.threads import several
 from kip848_records.spark.workers import map_in_arrow
 from kip848_records.tables.delta import ClusterTables
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     from kip848_records.engines.engine import Rows, TableWork, Work
     from kip848_records.queries.tables import Parameter, Row
-    from kip848_records.sources.listing import Copy, Listing
+    from kip848_records.sources.listing import Copy
     from kip848_records.specs.columns import TableSpec
 
 LARGEST_CONTENT_BYTES: Final = 1 << 30
@@ -122,7 +123,7 @@ class SparkEngine:
 
     def listing(self) -> Listing:
         """Return what lists the files that the session sees."""
-        return SparkListing(self.spark)
+        return Listing(partial(local_path, self.spark), partial(list_spark_files, self.spark))
 
     def scan(self, copy: Copy) -> DataFrame:
         """Return the rows of a copy in Parquet or Delta."""
