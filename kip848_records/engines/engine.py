@@ -73,11 +73,8 @@ class Engine(Protocol):
         classes are skipped.
         """
 
-    def materialize(self, rows: Relation, name: str) -> Relation:
-        """Compute rows once, in the scratch folder, so that they can be read several times."""
-
-    def stage(self, rows: Relation, name: str) -> Rows:
-        """Compute rows once, in the scratch folder, for this process."""
+    def materialize(self, rows: Relation, name: str) -> Rows:
+        """Compute rows once, in the scratch folder. The result is a relation too."""
 
     def observed(self, rows: Relation, aggregate: str, kept: str) -> tuple[Relation, Callable[[], int]]:
         """Return the rows for which the condition `kept` holds, and a function that returns an aggregate over all rows.
@@ -167,3 +164,10 @@ class Engine(Protocol):
 
     def several(self, work: Callable[[Any], object], items: Iterable[Any]) -> None:
         """Do the work for each item, several at a time if that is faster; raises the first error."""
+
+
+def union_of(engine: Engine, parts: Sequence[Relation], columns: Iterable[str] = ("*",)) -> Relation:
+    """Return these columns of the rows of all parts, of which there is at least one."""
+    listed = ", ".join(f"part.{column}" for column in columns)
+    texts = [f"SELECT {listed} FROM {{part_{nth}}} AS part" for nth in range(len(parts))]  # noqa: S608 - names of columns
+    return engine.sql(" UNION ALL ".join(texts), **{f"part_{nth}": part for nth, part in enumerate(parts)})

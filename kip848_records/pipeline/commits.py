@@ -101,7 +101,7 @@ class Commits:
             "quarantine": engine.sql(undecoded, checked=checked),
             "topic_name": names_of_commits(engine, checked),
         }
-        rows = {name: engine.stage(frame, f"{name}-of-commits") for name, frame in found.items()}
+        rows = {name: engine.materialize(frame, f"{name}-of-commits") for name, frame in found.items()}
         pending = None
         # Without any pending record, the marker of a transaction may still be among what could not be read.
         if facts.counts.pending or facts.counts.first_error is not None:
@@ -137,11 +137,11 @@ class Commits:
             found["commit_jump"] = self._with_causes(engine.relation(jumps), records, stays)
         if self.pending is not None:
             opened = open_transactions(engine, self.log.records(), self.pending, inputs)
-            found["open_transaction"] = engine.stage(opened, "open-transaction")
+            found["open_transaction"] = engine.materialize(opened, "open-transaction")
         if stops is not None and progress is not None:
             stopped = _named(engine, replayed, StoppedPartition, topics)
             stopped = consumption_stops(engine, stopped, engine.relation(stops), engine.relation(progress))
-            found["consumption_stop"] = engine.stage(stopped, "consumption-stops")
+            found["consumption_stop"] = engine.materialize(stopped, "consumption-stops")
         return found
 
     def _with_ahead(self, progress: Rows) -> Rows:
@@ -155,7 +155,7 @@ class Commits:
             checked=self.checked,
         )
         ahead = engine.materialize(ahead, "ahead")
-        return engine.stage(
+        return engine.materialize(
             engine.sql(rendered("pipeline/sql/with_ahead.sql"), progress=found, ahead=ahead), "commit-progress"
         )
 
@@ -180,7 +180,7 @@ class Commits:
             tombstones=engine.sql(_TOMBSTONES, records=records),
         )
         judged = engine.materialize(judged, "judged-jumps")
-        return engine.stage(engine.sql(rendered("pipeline/sql/commit_jumps.sql"), judged=judged), "commit-jumps")
+        return engine.materialize(engine.sql(rendered("pipeline/sql/commit_jumps.sql"), judged=judged), "commit-jumps")
 
     def _in_order(self, replayed: Mapping[str, Rows], topics: pa.Table) -> Relation:
         engine = self.log.engine

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from kip848_records.engines.engine import union_of
 from kip848_records.kinds import STREAMS
 from kip848_records.pipeline.open_transactions import known_partitions
-from kip848_records.pipeline.union import union_of
 from kip848_records.queries.texts import completed, rendered
 from kip848_records.replay.arrow_rows import to_batch
 from kip848_records.replay.commits.arrays import FAR

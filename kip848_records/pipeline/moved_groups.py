@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import pyarrow as pa
 
-from kip848_records.pipeline.union import union_of
+from kip848_records.engines.engine import union_of
 from kip848_records.protocol.group_partition import group_id_hash
 from kip848_records.queries.texts import read, rendered
 from kip848_records.replay.arrow_rows import to_batch

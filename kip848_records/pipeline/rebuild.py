@@ -223,7 +223,7 @@ def _contents(log: LogTable, facts: LogFacts, knowledge: Knowledge) -> dict[str,
     found[PARTITION_CONTENT.name] = ArrowRows(contents)
     if knowledge.runs[-1].topic_content:
         by_name = topic_contents(log.engine, log.covered(), contents)
-        found[TOPIC_CONTENT.name] = log.engine.stage(by_name, "topic-contents")
+        found[TOPIC_CONTENT.name] = log.engine.materialize(by_name, "topic-contents")
     return found
 
 

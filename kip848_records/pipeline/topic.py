@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records import __version__
 from kip848_records.decode.dialects import choose_dialect
+from kip848_records.engines.engine import union_of
 from kip848_records.errors import InputError
 from kip848_records.log.continuity import continued, probed_partitions, with_repeated_keys
 from kip848_records.log.deletions import (
@@ -43,7 +44,6 @@ ANTI JOIN (SELECT log.partition, log.offset FROM {log} AS log WHERE log.control 
     ON rows.partition = known.partition AND rows.offset = known.offset
 WHERE rows.control IS NOT NULL
 """
-_BOTH: Final = "SELECT * FROM {first} AS first UNION ALL SELECT * FROM {second} AS second"
 _DELETED: Final = """
 SELECT deleted.partition, count(*) AS keys, max(deleted.offset) AS last
 FROM {deleted} AS deleted GROUP BY deleted.partition
@@ -210,7 +210,7 @@ def _with_markers(
     with run.live.reading():
         found = engine.sql(_MARKERS, rows=run.live.read(asked), log=run.log.offset_commits())
         found = engine.materialize(found, "markers")
-    return reads, found if rows is None else engine.sql(_BOTH, first=rows, second=found)
+    return reads, found if rows is None else union_of(engine, [rows, found])
 
 
 def _with_deletions(

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kip848_records.engines.engine import union_of
 from kip848_records.errors import InputError
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.queries.texts import rendered
@@ -162,9 +163,8 @@ def with_coverage(
     covered = pa.Table.from_pylist([_coverage_row(span, source_format) for span in placed], COPY_COLUMNS)
     if by_key is not None:
         covered = with_by_key(covered, by_key)
-    text = "SELECT * FROM {rows} UNION ALL SELECT * FROM {files}"
     return CopyRows(
-        engine.sql(text, rows=rows, files=engine.relation(covered)),
+        union_of(engine, [rows, engine.relation(covered)]),
         may_overlap=any(span.rows_read > span.offsets for span in placed),
     )
 

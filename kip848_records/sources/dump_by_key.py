@@ -35,7 +35,7 @@ def by_key_of_rows(engine: Engine, rows: Relation, columns: Mapping[str, str], i
     text = rendered("sources/sql/keyed_rows.sql", columns=columns, is_readable=is_readable)
     counted = engine.map(count_by_key, engine.sql(text, dump=rows), _FOUND)
     found: dict[int, list[pa.Array]] = {}
-    for batch in engine.stage(counted, "by-key").batches():
+    for batch in engine.materialize(counted, "by-key").batches():
         for partition, each in zip(batch["partition"].to_pylist(), batch["by_key"], strict=True):
             found.setdefault(partition, []).append(each.values.cast(BY_KEY))
     return {partition: _numbered(pa.concat_arrays(parts)) for partition, parts in found.items()}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kip848_records.queries.texts import literal
+from kip848_records.engines.engine import union_of
 from kip848_records.sources.copies import drop_copies, merge_copies
 from kip848_records.sources.listing import find_copies
 from kip848_records.sources.registry import KINDS
+from kip848_records.sources.rows import of_copy
 from kip848_records.sources.source_kind import ReadOptions
 from kip848_records.sources.transactions import with_outcomes
-from kip848_records.specs.log_columns import LOG_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -102,12 +102,4 @@ def _read(engine: Engine, copies: Sequence[Copy], options: ReadOptions) -> list[
 
 def _union(engine: Engine, copies: Sequence[Copy], found: Sequence[CopyRows]) -> Relation:
     """Return the rows of all copies, with the names of their copies."""
-    rows = {f"copy{number}": each.rows for number, each in enumerate(found)}
-    selects = (f"SELECT {_columns(copy)} FROM {{{name}}} AS found" for name, copy in zip(rows, copies, strict=True))  # noqa: S608
-    return engine.sql(" UNION ALL ".join(selects), **rows)
-
-
-def _columns(copy: Copy) -> str:
-    # This function makes an array of one text on both engines: no path has that separator.
-    copies = f"split({literal(copy.name)}, chr(1)) AS copies"
-    return ", ".join(copies if name == "copies" else f"found.{name}" for name in LOG_COLUMNS.names)
+    return union_of(engine, [of_copy(engine, each.rows, copy.name) for copy, each in zip(copies, found, strict=True)])

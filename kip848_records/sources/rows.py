@@ -13,8 +13,9 @@ from kip848_records.protocol.columnar import Error
 from kip848_records.protocol.columns import TIMES
 from kip848_records.protocol.keys import key_columns, lacks_group
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
+from kip848_records.queries.texts import literal
 from kip848_records.sources.error_codes import ErrorCode
-from kip848_records.specs.log_columns import COPY_COLUMNS, FILE, TOPIC
+from kip848_records.specs.log_columns import COPY_COLUMNS, FILE, LOG_COLUMNS, TOPIC
 from kip848_records.times import NO_TIMESTAMP_MS, can_be_shown
 
 if TYPE_CHECKING:
@@ -54,6 +55,14 @@ _TIMESTAMP_TYPES: Final = {"CreateTime": 0, "LogAppendTime": 1}
 def as_log_rows(engine: Engine, rows: Relation) -> Relation:
     """Return rows of workers (`ROWS_SCHEMA`) as those of a copy (`COPY_COLUMNS`)."""
     return engine.sql(_AS_COPY, rows=rows)
+
+
+def of_copy(engine: Engine, rows: Relation, name: str) -> Relation:
+    """Return the rows of a copy (`COPY_COLUMNS`) as those of the log (`LOG_COLUMNS`), which name it."""
+    # This function makes an array of one text on both engines: no path has that separator.
+    copies = f"split({literal(name)}, chr(1)) AS copies"
+    columns = ", ".join(copies if column == "copies" else f"found.{column}" for column in LOG_COLUMNS.names)
+    return engine.sql(f"SELECT {columns} FROM {{rows}} AS found", rows=rows)  # noqa: S608 - our own columns
 
 
 def log_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

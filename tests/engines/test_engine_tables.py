@@ -101,7 +101,7 @@ class TestOneTable:
         given = pa.table(
             {"partition": pa.array([1], pa.int32()), "copy": ["x"], "captured_at": [TIME], "is_base": [True]}
         )
-        engine.replace(spec, "a", engine.stage(engine.relation(given), "given"))
+        engine.replace(spec, "a", engine.materialize(engine.relation(given), "given"))
         (row,) = engine.collect(engine.table(spec.name, "a"))
         known = {name: value for name, value in row._asdict().items() if value is not None}
         assert known == {"cluster": "a", "partition": 1, "copy": "x", "captured_at": TIME, "is_base": True}

@@ -232,6 +232,6 @@ def check_table(engine, out, name, cluster):
 
 def collected(engine, name, cluster):
     names = TABLES[name].schema.names
-    batches = list(engine.stage(engine.table(name, cluster), uuid4().hex).batches())
+    batches = list(engine.materialize(engine.table(name, cluster), uuid4().hex).batches())
     rows = pa.Table.from_batches(batches).select(names).cast(TABLES[name].schema) if batches else None
     return Rows(rows.to_pylist() if rows else [])

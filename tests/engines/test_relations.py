@@ -39,7 +39,7 @@ def rows(engine):
 
 def table(engine, relation):
     """All rows of a relation, with the types that a function over batches gets."""
-    batches = list(engine.stage(relation, "all").batches())
+    batches = list(engine.materialize(relation, "all").batches())
     return pa.Table.from_batches(batches)
 
 
@@ -161,7 +161,7 @@ def test_what_is_computed_once(engine, rows, tmp_path):
 def test_what_is_observed(engine, rows):
     some = engine.sql("SELECT * FROM {rows} WHERE n > 1", rows=rows)
     kept, found = engine.observed(some, "count_if(k = 'b')", "n <> 2")
-    assert 2 not in {n for batch in engine.stage(kept, "read").batches() for n in batch["n"].to_pylist()}
+    assert 2 not in {n for batch in engine.materialize(kept, "read").batches() for n in batch["n"].to_pylist()}
     assert found() == 2
 
 

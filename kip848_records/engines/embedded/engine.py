@@ -113,10 +113,6 @@ class EmbeddedEngine:
             return rows
         return rows.stored if isinstance(rows, Mapped) else stored(self._space, *rows.opened(), name)
 
-    def stage(self, rows: Relation, name: str) -> Rows:
-        """Return rows that are computed once."""
-        return self.materialize(rows, name)
-
     def observed(self, rows: Relation, aggregate: str, kept: str) -> tuple[Relation, Callable[[], int]]:
         """Return rows, of which all are computed once, and a function that returns an aggregate over all of them."""
         once = Once(self._space, self.relation(rows), aggregate)

@@ -65,28 +65,29 @@ class SparkEngine:
         self._scratch: str | None = None
         self._numbers = count()
 
-    def sql(self, text: str, **relations: DataFrame) -> DataFrame:
+    def sql(self, text: str, **relations: DataFrame | Rows) -> DataFrame:
         """Return the answer to a query. The session is that of the rows: a stream has one of its own."""
-        session = next((each.sparkSession for each in relations.values()), self.spark)
-        return session.sql(plain(text), None, **relations)
+        frames = {name: self.relation(each) for name, each in relations.items()}
+        session = next((each.sparkSession for each in frames.values()), self.spark)
+        return session.sql(plain(text), None, **frames)
 
-    def relation(self, rows: pa.Table | Rows) -> DataFrame:
+    def relation(self, rows: pa.Table | DataFrame | Rows) -> DataFrame:
         """Return rows of this process."""
         return frame_of(self.spark, ArrowRows(rows) if isinstance(rows, pa.Table) else rows)
 
-    def types(self, rows: DataFrame) -> dict[str, str]:
+    def types(self, rows: DataFrame | Rows) -> dict[str, str]:
         """Return the columns of rows with their types."""
-        return dict(rows.dtypes)
+        return dict(self.relation(rows).dtypes)
 
-    def map(self, work: Work, rows: DataFrame, schema: pa.Schema) -> DataFrame:
+    def map(self, work: Work, rows: DataFrame | Rows, schema: pa.Schema) -> DataFrame:
         """Return the result of a function over rows."""
-        return map_in_arrow(rows, work, from_arrow_schema(schema))
+        return map_in_arrow(self.relation(rows), work, from_arrow_schema(schema))
 
     def map_sorted(
-        self, work: Work, rows: DataFrame, schema: pa.Schema, *, key: Sequence[str], order: Sequence[str]
+        self, work: Work, rows: DataFrame | Rows, schema: pa.Schema, *, key: Sequence[str], order: Sequence[str]
     ) -> DataFrame:
         """Return the result of a function over sorted rows: one shuffle brings those of a key to one task."""
-        return map_in_arrow(_sorted(rows, key, order), work, from_arrow_schema(schema))
+        return map_in_arrow(_sorted(self.relation(rows), key, order), work, from_arrow_schema(schema))
 
     def replay(self, work: TableWork, rows: DataFrame, *, key: Sequence[str], order: Sequence[str]) -> dict[str, Rows]:
         """Return what a function over sorted rows yields, by table, in files of the scratch folder."""
@@ -99,13 +100,12 @@ class SparkEngine:
             for table in self._written(path)
         }
 
-    def materialize(self, rows: DataFrame, name: str) -> DataFrame:
+    def materialize(self, rows: DataFrame | Rows, name: str) -> StagedRows:
         """Write rows, and return the written ones."""
-        return self._staged(rows, name).frame()
-
-    def stage(self, rows: DataFrame, name: str) -> Rows:
-        """Write rows, and return the written ones."""
-        return self._staged(rows, name)
+        frame, path = self.relation(rows), self._path(name)
+        frame.write.parquet(path)
+        # Its own session reads them: a stream has another one, and a text names relations of one session.
+        return StagedRows(self.spark, path, frame.schema)
 
     def observed(self, rows: DataFrame, aggregate: str, kept: str) -> tuple[DataFrame, Callable[[], int]]:
         """Return rows with what a job over them observes."""
@@ -198,11 +198,11 @@ class SparkEngine:
         """Append rows in one commit, but not a second time."""
         self._of(cluster).append(spec, rows, application, number)
 
-    def delete(self, spec: TableSpec, cluster: str, rows: DataFrame, keys: Sequence[str]) -> None:
+    def delete(self, spec: TableSpec, cluster: str, rows: DataFrame | Rows, keys: Sequence[str]) -> None:
         """Delete rows by their keys."""
         same = " AND ".join([f"t.cluster = {sql_string(cluster)}", *(f"t.{key} = s.{key}" for key in keys)])
         merge = f"MERGE INTO {sql_name(self.out, spec.name)} t USING {{rows}} s ON {same} WHEN MATCHED THEN DELETE"
-        self.spark.sql(merge, None, rows=rows)
+        self.spark.sql(merge, None, rows=self.relation(rows))
 
     def restore(self, table: str, version: int | None) -> None:
         """Restore a version of a table; None: remove the table."""
@@ -225,12 +225,6 @@ class SparkEngine:
 
     def _of(self, cluster: str) -> ClusterTables:
         return ClusterTables(self.spark, self.out, cluster)
-
-    def _staged(self, rows: DataFrame, name: str) -> StagedRows:
-        path = self._path(name)
-        rows.write.parquet(path)
-        # Its own session reads them: a stream has another one, and a text names relations of one session.
-        return StagedRows(self.spark, path, rows.schema)
 
     def _path(self, name: str) -> str:
         if self._scratch is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, cast
 
 import pyarrow as pa
@@ -42,8 +42,9 @@ class StagedRows:
     schema: StructType
     inlined: str | None = None
 
+    @cached_property
     def frame(self) -> DataFrame:
-        """Return the rows for Spark."""
+        """The rows for Spark, which lists the files once."""
         rows = self.spark.read.schema(self.schema).parquet(escape_glob(self.path))
         return rows if self.inlined is None else rows.select(F.inline(self.inlined))
 
@@ -51,7 +52,7 @@ class StagedRows:
         """Yield the rows; Spark collects those on an object store first."""
         folder = local_path(self.spark, self.path)
         if folder is None:
-            yield from self.frame().toArrow().to_batches()
+            yield from self.frame.toArrow().to_batches()
             return
         # Spark writes timestamps as INT96.
         files = ds.dataset(str(folder), format=ds.ParquetFileFormat(coerce_int96_timestamp_unit="us"))
@@ -63,7 +64,7 @@ class StagedRows:
 def frame_of(spark: SparkSession, rows: DataFrame | Rows) -> DataFrame:
     """Return rows for Spark."""
     if isinstance(rows, StagedRows):
-        return rows.frame()
+        return rows.frame
     if isinstance(rows, ArrowRows):
         # Without a schema a session of Connect refuses a table that has no rows.
         return spark.createDataFrame(rows.table, from_arrow_schema(rows.table.schema))

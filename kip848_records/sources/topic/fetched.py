@@ -16,17 +16,16 @@ import pyarrow as pa
 
 from kip848_records.protocol.segments.reader import Segment
 from kip848_records.protocol.segments.whole_batches import base_offset, offset_behind
-from kip848_records.queries.texts import literal
 from kip848_records.sources.file_coverage import MISSING
 from kip848_records.sources.known_keys import check_is_log
 from kip848_records.sources.listing import Copy
 from kip848_records.sources.predicates import NEWEST_MS
-from kip848_records.sources.rows import ROWS_SCHEMA, as_log_rows
+from kip848_records.sources.rows import ROWS_SCHEMA, as_log_rows, of_copy
 from kip848_records.sources.segment_rows import segment_files
 from kip848_records.sources.segments import read_files
 from kip848_records.sources.source_kind import ReadOptions
 from kip848_records.sources.topic.live_log import LiveLog, TopicRows
-from kip848_records.specs.log_columns import LOG_COLUMNS, TOPIC
+from kip848_records.specs.log_columns import TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -116,9 +115,7 @@ class FetchedTopic(LiveLog):
         if fetched.is_wider():
             asked = [{"place": place, "first": first, "behind": behind} for place, (first, behind) in ranges.items()]
             rows = engine.sql(_AT, rows=rows, ranges=engine.relation(pa.Table.from_pylist(asked, _RANGES)))
-        copies = f"split({literal(TOPIC)}, chr(1)) AS copies"
-        columns = ", ".join(copies if name == "copies" else f"rows.{name}" for name in LOG_COLUMNS.names)
-        return engine.sql(f"SELECT {columns} FROM {{rows}} AS rows", rows=rows)  # noqa: S608 - our own columns
+        return of_copy(engine, rows, TOPIC)
 
     def _fetch(self, ranges: Mapping[int, tuple[int, int]]) -> _Fetched:
         """Fetch these ranges once."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
+from kip848_records.engines.engine import union_of
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.sources.dump import LOG_ROWS, with_by_key
 from kip848_records.sources.dump_by_key import by_key_of_rows
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from kip848_records.engines.engine import Engine, Relation
 
 _FORMAT: Final = "kafka"
-_WITH_COVERAGE: Final = "SELECT * FROM {rows} UNION ALL SELECT * FROM {covered}"
+_WITHOUT_COMMITS: Final = f"SELECT * FROM {{rows}} WHERE {WITHOUT_OFFSET_COMMITS}"  # noqa: S608 - a constant
 _SPARK_READERS: Final = ("spark-kafka-source-", "spark-kafka-relation-")
 """Prefixes of the groups that Spark's own readers create: a new one each time, which no client uses again."""
 
@@ -68,8 +69,8 @@ def stage_rows(
     found = observed.get
     if by_key:
         covered = engine.relation(_covered(engine, staged, ranges))
-        kept = staged if offset_commits else staged.filter(WITHOUT_OFFSET_COMMITS)
-        staged = engine.sql(_WITH_COVERAGE, rows=kept, covered=covered)
+        kept = staged if offset_commits else engine.sql(_WITHOUT_COMMITS, rows=staged)
+        staged = union_of(engine, [kept, covered])
     passed = {} if offset_commits else {commit: found[f"type_{commit}"] for commit in OFFSET_COMMIT_TYPES}
     seen: Counter[int] = Counter()
     for each in json.loads(found["seen"] or "[]"):  # each task may have its own bin
