@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 from deltalake import Schema
 from pyspark.sql import DataFrame, SparkSession
 
+from kip848_records.engines.spark.tables import spark_schema
 from kip848_records.kinds import CONSUMER
 from kip848_records.tables.registry import TABLES
-from kip848_records.tables.spark_types import spark_schema
 from tests.made_blockers import with_blockers
 
 OF_KINDS = (

@@ -253,9 +253,9 @@ def _has_tables(arguments: Namespace, session: Callable[[], SparkSession]) -> bo
             return False
         else:
             return True
+    from kip848_records.queries.spark import is_there
     from kip848_records.specs.tables import AUDIT_RUNS, LATEST_STATE
     from kip848_records.tables.log import LOG
-    from kip848_records.tables.places import is_there
 
     spark = session()
     return any(is_there(spark, first, name) for name in (AUDIT_RUNS.name, LATEST_STATE.name, LOG.name))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from kip848_records.decode import decode
 from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.log.table import LogTable
+from kip848_records.queries.spark import read_audited
 from kip848_records.specs.tables import AUDIT_RUNS
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.places import read_audited
 from kip848_records.tables.registry import DEFAULT
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kip848_records.machine.parquet import is_whole
-from kip848_records.tables.arrow import literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -117,6 +116,11 @@ def parquet(files: Iterable[Path], *, by_name: bool = False) -> str:
 def escape_glob(path: str) -> str:
     """Return a path in which DuckDB sees no pattern."""
     return "".join(f"[{each}]" if each in "[*?" else each for each in path)
+
+
+def literal(text: str) -> str:
+    """Return a text as a literal of the SQL of delta-rs and DuckDB; Spark's differs (`tables.location.sql_string`)."""
+    return "'{}'".format(text.replace("'", "''"))
 
 
 def quoted(name: str) -> str:

@@ -18,10 +18,9 @@ import pyarrow as pa
 from kip848_records.machine.budget import Budget
 from kip848_records.machine.interrupts import interruptible
 from kip848_records.machine.paths import path_on_this_machine
-from kip848_records.queries.delta_files import DeltaFiles, parquet, quoted
+from kip848_records.queries.delta_files import DeltaFiles, literal, parquet, quoted
 from kip848_records.queries.needs import require
 from kip848_records.queries.tables import Tables, words
-from kip848_records.tables.arrow import literal
 from kip848_records.tables.errors import DamagedError, TablesError
 from kip848_records.tables.location import table_path
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from pyspark.errors import AnalysisException
+
+from kip848_records.machine.paths import local_path
 from kip848_records.queries.tables import Tables
 from kip848_records.queries.texts import with_tables
 from kip848_records.spark.files import unreadable_file
 from kip848_records.tables.errors import DamagedError, TablesError
-from kip848_records.tables.location import sql_name, sql_string
-from kip848_records.tables.places import is_there
+from kip848_records.tables.local import has_commits
+from kip848_records.tables.location import is_schema, sql_name, sql_string, table_path
 from kip848_records.tables.registry import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     import pyarrow as pa
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from kip848_records.queries.tables import Parameter, Part
 
@@ -79,3 +82,31 @@ class SparkTables(Tables):
             table = sql_name(self.location, name)
             selects.append(f"SELECT * FROM {table}{version}{condition}")  # noqa: S608 - quoted above
         return " UNION ALL ".join(selects)
+
+
+def is_there(spark: SparkSession, place: str, table: str) -> bool:
+    """Return whether a table exists, with rows of any cluster."""
+    if not is_schema(place) and (log := local_path(spark, f"{table_path(place, table)}/_delta_log")):
+        return has_commits(log)  # without Spark: asking Delta takes a while, and there are many tables
+    try:
+        read_audited(spark, place, table)
+    except TablesError:
+        return False
+    return True
+
+
+def read_audited(spark: SparkSession, place: str, table: str) -> DataFrame:
+    """Return all rows of a table. Raises TablesError if it does not exist."""
+    try:
+        rows = read(spark, place, table)
+        rows.schema  # noqa: B018 - only this makes a Connect session look for the table
+    except AnalysisException:
+        raise TablesError.not_audited(place, table) from None
+    return rows
+
+
+def read(spark: SparkSession, place: str, table: str) -> DataFrame:
+    """Return all rows of a table. Raises AnalysisException if it does not exist; a Connect session only when used."""
+    if is_schema(place):
+        return spark.read.table(sql_name(place, table))
+    return spark.read.format("delta").load(table_path(place, table))

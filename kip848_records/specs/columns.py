@@ -41,7 +41,7 @@ class TableSpec:
 
     @property
     def schema(self) -> pa.Schema:
-        """The table's columns as an Arrow schema. `tables.spark_types` derives Spark's, with the comments."""
+        """The table's columns as an Arrow schema. `engines.spark.tables` derives Spark's, with the comments."""
         return pa.schema([pa.field(each.name, each.type, nullable=not each.required) for each in self.columns])
 
     def type_of(self, name: str) -> pa.DataType:

@@ -9,11 +9,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, TimestampType
 
+from kip848_records.engines.spark.tables import DeltaTables
+from kip848_records.queries.spark import read
 from kip848_records.sources.predicates import WITHOUT_OFFSET_COMMITS
 from kip848_records.sources.read import read_log
 from kip848_records.spark.session import get_session
 from kip848_records.spark.threads import several
-from kip848_records.tables.places import create, read, save
 from kip848_records.tables.registry import TABLES
 from tests.benchmarks.processes import Used, run
 
@@ -70,9 +71,9 @@ def hand_on(out: str, reads: str, *names: str) -> None:
 
 
 def _fill(spark: SparkSession, out: str, names: Iterable[str], name: str) -> None:
-    create(spark, out, TABLES[name])
+    DeltaTables(spark, out).create(TABLES[name])
     if name in names:
-        save(_row(spark, name).write.mode("append"), out, name)
+        _row(spark, name).write.mode("append").format("delta").save(f"{out}/{name}")
 
 
 def _row(spark: SparkSession, name: str) -> DataFrame:

@@ -14,8 +14,8 @@ from deltalake import DeltaTable
 from deltalake.exceptions import CommitFailedError, DeltaError
 
 from kip848_records import __version__
+from kip848_records.engines.delta_rs import is_conflict
 from kip848_records.errors import InputError
-from kip848_records.tables.arrow import is_conflict
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.local import create_locally, delta_schema
 from kip848_records.tables.registry import TABLES
@@ -220,7 +220,7 @@ class TestBothEngines:
         """On a volume without atomic renames Spark's own builder creates a table."""
         from delta.tables import DeltaTable as Builder  # noqa: PLC0415
 
-        from kip848_records.tables.spark_types import spark_schema  # noqa: PLC0415
+        from kip848_records.engines.spark.tables import spark_schema  # noqa: PLC0415
 
         made = Builder.createIfNotExists(spark).location(f"{tmp_path}/out/{SPEC.name}").comment(SPEC.comment)
         made.addColumns(spark_schema(SPEC)).partitionedBy("cluster").execute()

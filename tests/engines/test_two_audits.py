@@ -8,10 +8,10 @@ import signal
 import pytest
 from deltalake import DeltaTable
 
+from kip848_records.engines import delta_rs
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.queries.duck import DuckTables
-from kip848_records.tables import arrow
 from kip848_records.tables.errors import TablesError
 from tests.commands import WITH_WORKERS, await_line, ended, started
 from tests.progress import Watcher
@@ -105,7 +105,7 @@ class TestWithoutLocks:
     @pytest.mark.parametrize("table", ["log", "group_state"])
     def test_commits_that_conflict(self, captures, tmp_path, monkeypatch, table):
         copy, out = captures / "kafka-4.0.0-zstd" / "segments", tmp_path / "out"
-        replace_rows, others = arrow.replace_rows, []
+        replace_rows, others = delta_rs.replace_rows, []
 
         def replace(folder, spec, cluster, batches):
             def meanwhile():
@@ -115,7 +115,7 @@ class TestWithoutLocks:
 
             replace_rows(folder, spec, cluster, meanwhile())
 
-        monkeypatch.setattr(arrow, "replace_rows", replace)
+        monkeypatch.setattr(delta_rs, "replace_rows", replace)
         with pytest.raises(TablesError) as refused:
             run_audit(None, AuditOptions((str(copy),), str(out)), Watcher())
         assert (refused.value.message, refused.value.hint) == refusal(out)

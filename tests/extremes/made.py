@@ -19,9 +19,9 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import ArrayType, DataType, MapType, NumericType, StructType, TimestampType
 
+from kip848_records.engines.spark.tables import spark_schema
 from kip848_records.specs.columns import Column
 from kip848_records.tables.registry import DEFAULT, TABLES
-from kip848_records.tables.spark_types import spark_schema
 
 KINDS = ("consumer", "classic", "connect", "share", "streams")
 CAPTURED = datetime(2026, 11, 21, 8, 20, tzinfo=UTC)

@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 from kip848_records import __version__
 from kip848_records.cli import main
 from kip848_records.engines.embedded.engine import EmbeddedEngine
+from kip848_records.engines.spark.tables import spark_schema
 from kip848_records.errors import InputError
 from kip848_records.pipeline import maintain
 from kip848_records.pipeline.audit import audit_copies
@@ -20,7 +21,6 @@ from kip848_records.pipeline.options import AuditOptions
 from kip848_records.queries.duck import DuckTables
 from kip848_records.simulate.spec import START_MS
 from kip848_records.tables.registry import TABLES
-from kip848_records.tables.spark_types import spark_schema
 from tests import made_tables
 from tests.audits import table_rows
 from tests.equal_rows import Rows

@@ -9,11 +9,11 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from kip848_records.engines.spark.tables import spark_schema
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.spark import SparkTables
 from kip848_records.queries.tables import Part
 from kip848_records.tables.registry import TABLES
-from kip848_records.tables.spark_types import spark_schema
 
 Source = Callable[[str], pa.Table | None]
 """Returns the rows of a table; None without the table."""

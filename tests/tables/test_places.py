@@ -7,12 +7,11 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
+from kip848_records.engines.spark.tables import DeltaTables, spark_schema
 from kip848_records.errors import InputError
 from kip848_records.tables import local
 from kip848_records.tables.location import place_arguments, place_text, schema_place, sql_name
-from kip848_records.tables.places import create, version
 from kip848_records.tables.registry import TABLES
-from kip848_records.tables.spark_types import spark_schema
 
 
 @pytest.mark.parametrize(
@@ -34,7 +33,7 @@ def test_names(place, text, arguments, name):
 @pytest.mark.parametrize("name", ["epoch_timeline", "log"])
 def test_an_empty_table_is_the_one_that_delta_would_create(classic, tmp_path, name):
     spec = TABLES[name]
-    create(classic, str(tmp_path), spec)
+    DeltaTables(classic, str(tmp_path)).create(spec)
     theirs = DeltaTable.createIfNotExists(classic).location(str(tmp_path / "theirs")).comment(spec.comment)
     theirs.addColumns(spark_schema(spec)).partitionedBy("cluster").execute()
     ours, theirs = (first_commit(tmp_path / name) for name in (spec.name, "theirs"))
@@ -56,7 +55,7 @@ def test_a_volume_without_links(classic, tmp_path, monkeypatch):
 
     monkeypatch.setattr(local.os, "link", refuse)
     spec = TABLES["topic_name"]
-    create(classic, str(tmp_path), spec)
+    DeltaTables(classic, str(tmp_path)).create(spec)
     add_row(classic, tmp_path / spec.name, spec)
     assert first_commit(tmp_path / spec.name)["metaData"]["description"] == spec.comment
 
@@ -67,30 +66,30 @@ def test_a_folder_that_is_not_ours_to_write(classic, tmp_path, monkeypatch):
 
     monkeypatch.setattr(local.os, "link", refuse)
     with pytest.raises(InputError, match=f"nothing can be written to {tmp_path}/topic_name: Operation not permitted"):
-        create(classic, str(tmp_path), TABLES["topic_name"])
+        DeltaTables(classic, str(tmp_path)).create(TABLES["topic_name"])
 
 
 def test_versions_grow_with_commits(classic, tmp_path):
     spec = TABLES["topic_name"]
-    assert version(classic, str(tmp_path), spec.name) is None
-    create(classic, str(tmp_path), spec)
-    assert version(classic, str(tmp_path), spec.name) == 0
+    assert DeltaTables(classic, str(tmp_path)).version(spec.name) is None
+    DeltaTables(classic, str(tmp_path)).create(spec)
+    assert DeltaTables(classic, str(tmp_path)).version(spec.name) == 0
     add_row(classic, tmp_path / spec.name, spec)
-    assert version(classic, str(tmp_path), spec.name) == 1
+    assert DeltaTables(classic, str(tmp_path)).version(spec.name) == 1
 
 
 def test_a_table_that_is_there_is_left_as_it_is(classic, tmp_path):
     spec = TABLES["topic_name"]
-    create(classic, str(tmp_path), spec)
+    DeltaTables(classic, str(tmp_path)).create(spec)
     before = first_commit(tmp_path / spec.name)
-    create(classic, str(tmp_path), spec)
+    DeltaTables(classic, str(tmp_path)).create(spec)
     assert first_commit(tmp_path / spec.name) == before
     log = tmp_path / spec.name / "_delta_log"
     assert {file.name for file in log.iterdir()} == {f"{0:020}.json", f"{0:020}.crc"}
 
 
 def test_a_new_table_is_for_whom_the_user_lets_read(classic, tmp_path):
-    create(classic, str(tmp_path), TABLES["topic_name"])
+    DeltaTables(classic, str(tmp_path)).create(TABLES["topic_name"])
     (tmp_path / "theirs").touch()
     modes = {file.stat().st_mode for file in (tmp_path / "topic_name" / "_delta_log").iterdir()}
     assert modes == {(tmp_path / "theirs").stat().st_mode}
@@ -100,7 +99,7 @@ def test_a_table_without_its_first_commits_is_left_as_it_is(classic, tmp_path):
     log = tmp_path / "topic_name" / "_delta_log"
     log.mkdir(parents=True)
     (log / f"{12:020}.json").touch()
-    create(classic, str(tmp_path), TABLES["topic_name"])
+    DeltaTables(classic, str(tmp_path)).create(TABLES["topic_name"])
     assert [file.name for file in log.iterdir()] == [f"{12:020}.json"]
 
 

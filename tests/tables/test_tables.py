@@ -7,9 +7,9 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql.types import StructType
 
+from kip848_records.engines.spark.tables import spark_schema
 from kip848_records.tables.log import KNOWLEDGE
 from kip848_records.tables.registry import TABLES
-from kip848_records.tables.spark_types import spark_schema
 from tests.audits import CLUSTERS
 from tests.seeds import few
 

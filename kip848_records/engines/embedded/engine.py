@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from kip848_records.engines.delta_rs import of_cluster
 from kip848_records.engines.embedded.duck_sql import type_name
 from kip848_records.engines.embedded.files import (
     MappedFiles,
@@ -40,7 +41,6 @@ from kip848_records.queries.delta_files import quoted
 from kip848_records.queries.duck import DuckTables
 from kip848_records.queries.tables import named_rows
 from kip848_records.queries.texts import plain
-from kip848_records.tables.arrow import of_cluster
 from kip848_records.tables.locks import locked
 from kip848_records.tables.registry import TABLES
 

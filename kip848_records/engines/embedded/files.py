@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from kip848_records.engines.delta_rs import mistaken
 from kip848_records.engines.embedded.errors import USE_SPARK, EngineError
 from kip848_records.engines.embedded.folders import folder_values
 from kip848_records.engines.embedded.processes import BYTES_OF_ONE_PROCESS, file_batch, run_on_files
@@ -27,8 +28,7 @@ from kip848_records.errors import InputError
 from kip848_records.machine.disks import FULL
 from kip848_records.machine.parquet import is_whole
 from kip848_records.machine.paths import path_on_this_machine
-from kip848_records.queries.delta_files import DeltaFiles, parquet, quoted
-from kip848_records.tables.arrow import literal, mistaken
+from kip848_records.queries.delta_files import DeltaFiles, literal, parquet, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,12 +15,12 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
+from kip848_records.engines import delta_rs
 from kip848_records.engines.embedded.errors import USE_SPARK, EngineError
-from kip848_records.machine.disks import FULL, DiskError
+from kip848_records.machine.disks import DiskError
 from kip848_records.machine.interrupts import interruptible
 from kip848_records.queries.delta_files import DeltaFiles
 from kip848_records.specs.tables import CLUSTER
-from kip848_records.tables import arrow
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.local import create_locally, delta_schema, has_commits, newest_version
 
@@ -97,16 +97,16 @@ class LocalTables:
         """Replace a cluster's rows in one commit."""
         self.create(spec)
         table = self.opened(spec.name)
-        self._write(table, batches, lambda rows: arrow.replace_rows(table, spec, cluster, rows))
+        self._write(table, batches, lambda rows: delta_rs.replace_rows(table, spec, cluster, rows))
 
     def delete(self, table: str, cluster: str) -> None:
         """Delete a cluster's rows; without any there is no commit."""
         with self._writing():
-            self.opened(table).delete(arrow.of_cluster(cluster))
+            self.opened(table).delete(delta_rs.of_cluster(cluster))
 
     def delete_matching(self, table: str, cluster: str, rows: Relation, keys: Sequence[str]) -> None:
         """Delete those of a cluster's rows that have the same keys as one of `rows`."""
-        same = [f"t.{arrow.of_cluster(cluster)}", *(f"t.{key} = s.{key}" for key in keys)]
+        same = [f"t.{delta_rs.of_cluster(cluster)}", *(f"t.{key} = s.{key}" for key in keys)]
         found = pa.RecordBatchReader.from_batches(*rows.opened())
         merge = self.opened(table).merge(found, " AND ".join(same), source_alias="s", target_alias="t")
         with self._writing():
@@ -122,7 +122,7 @@ class LocalTables:
         if known is not None and known >= number:
             return
         done = deltalake.Transaction(application, number)
-        self._write(table, batches, lambda rows: arrow.append_rows(table, spec, cluster, rows, done))
+        self._write(table, batches, lambda rows: delta_rs.append_rows(table, spec, cluster, rows, done))
 
     def restore(self, table: str, version: int | None) -> None:
         """Restore a version of a table; None: remove the table."""
@@ -187,12 +187,9 @@ class LocalTables:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         try:
-            yield
+            with delta_rs.writing(self.out, self._folder):
+                yield
         except (OSError, DeltaError) as error:
-            if arrow.is_conflict(error):
-                raise TablesError.other_writer(self.out) from error
-            if FULL in str(error):
-                raise DiskError.full({self.out: self._folder}) from error
             for number in _REFUSALS:
                 if os.strerror(number) in str(error):
                     raise DiskError.of_folder(self.out, OSError(number, os.strerror(number))) from error
@@ -200,7 +197,7 @@ class LocalTables:
 
     def _path(self, table: str) -> Path:
         path = self._folder / table
-        if characters := arrow.mistaken(path):
+        if characters := delta_rs.mistaken(path):
             raise EngineError.path_for_tables(self.out, characters)
         return path
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from kip848_records.engines.delta_rs import shaped
 from kip848_records.engines.embedded.engine import EmbeddedEngine
 from kip848_records.engines.embedded.relations import Stored, stored
 from kip848_records.engines.rows import ArrowRows
 from kip848_records.queries.duck import DuckTables
-from kip848_records.tables.arrow import shaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
@@ -18,8 +17,9 @@ from pyspark.sql.types import StructType
 from kip848_records.engines.existing import prepare_tables
 from kip848_records.engines.rows import ArrowRows
 from kip848_records.engines.scratch import STAGING, scratch_folder
-from kip848_records.engines.spark.existing import SparkExistingTables
 from kip848_records.engines.spark.rows import StagedRows, frame_of
+from kip848_records.engines.spark.tables import DeltaTables
+from kip848_records.engines.spark.writers import only_writer
 from kip848_records.errors import InputError
 from kip848_records.machine.files import Listing
 from kip848_records.machine.paths import is_empty, is_file_uri, local_path, without_scheme
@@ -31,10 +31,6 @@ from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.spark.files import escape_glob, list_spark_files, reading, spark_path
 from kip848_records.spark.threads import several
 from kip848_records.spark.workers import map_in_arrow
-from kip848_records.tables.delta import ClusterTables
-from kip848_records.tables.location import is_schema, sql_name, sql_string
-from kip848_records.tables.places import check_place, create, is_there, version
-from kip848_records.tables.writers import only_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -62,6 +58,7 @@ class SparkEngine:
         """`out`: the location of the tables; without it the engine has none."""
         self.spark = spark
         self.out = out
+        self._tables = DeltaTables(spark, out)
         self._scratch: str | None = None
         self._numbers = count()
 
@@ -165,16 +162,16 @@ class SparkEngine:
 
     def prepare(self, *, migrate: bool = True) -> list[str]:
         """Add this version's columns to the tables of an older one; return the clusters that must be rebuilt."""
-        check_place(self.spark, self.out)
-        return prepare_tables(self, SparkExistingTables(self.spark, self.out), migrate=migrate)
+        self._tables.check_schema()
+        return prepare_tables(self, self._tables, migrate=migrate)
 
     def is_there(self, table: str) -> bool:
         """Return whether a table exists."""
-        return is_there(self.spark, self.out, table)
+        return self._tables.is_there(table)
 
     def table(self, table: str, cluster: str) -> DataFrame:
         """Return the newest rows of one cluster in a table."""
-        return self._of(cluster).read(table)
+        return self._tables.rows(table, cluster)
 
     def ask(self, text: str, *tables: str, **parameters: Parameter) -> list[Row]:
         """Return the answer to a query over the newest rows of some tables."""
@@ -182,49 +179,37 @@ class SparkEngine:
 
     def version(self, table: str) -> int | None:
         """Return a table's present Delta version."""
-        return version(self.spark, self.out, table)
+        return self._tables.version(table)
 
     def create(self, spec: TableSpec) -> None:
         """Create a table without rows if it does not exist."""
-        create(self.spark, self.out, spec)
+        self._tables.create(spec)
 
     def replace(self, spec: TableSpec, cluster: str, rows: DataFrame | Rows | None) -> None:
         """Replace a cluster's rows: delta-rs writes rows of this process where it can."""
-        tables = self._of(cluster)
-        if rows is None or isinstance(rows, DataFrame) or not tables.replace_by_arrow(spec, rows.batches()):
-            tables.replace(spec, None if rows is None else frame_of(self.spark, rows))
+        tables = self._tables
+        if rows is None or isinstance(rows, DataFrame) or not tables.replace_by_arrow(spec, cluster, rows.batches()):
+            tables.replace(spec, cluster, None if rows is None else self.relation(rows))
 
     def append(self, spec: TableSpec, cluster: str, rows: DataFrame, *, application: str, number: int) -> None:
         """Append rows in one commit, but not a second time."""
-        self._of(cluster).append(spec, rows, application, number)
+        self._tables.append(spec, cluster, rows, application=application, number=number)
 
     def delete(self, spec: TableSpec, cluster: str, rows: DataFrame | Rows, keys: Sequence[str]) -> None:
         """Delete rows by their keys."""
-        same = " AND ".join([f"t.cluster = {sql_string(cluster)}", *(f"t.{key} = s.{key}" for key in keys)])
-        merge = f"MERGE INTO {sql_name(self.out, spec.name)} t USING {{rows}} s ON {same} WHEN MATCHED THEN DELETE"
-        self.spark.sql(merge, None, rows=self.relation(rows))
+        self._tables.delete_matching(spec.name, cluster, self.relation(rows), keys)
 
     def restore(self, table: str, version: int | None) -> None:
         """Restore a version of a table; None: remove the table."""
-        name = sql_name(self.out, table)
-        if version is not None:
-            self.spark.sql(f"RESTORE {name} TO VERSION AS OF {version}")
-        elif (folder := local_path(self.spark, f"{self.out}/{table}")) is not None and not is_schema(self.out):
-            shutil.rmtree(folder)
-        else:
-            self.spark.sql(f"DELETE FROM {name}")  # noqa: S608 - quoted by `sql_name`
+        self._tables.restore(table, version)
 
     def optimize(self, table: str, days: int) -> None:
         """Merge small files of a table, and delete files that no version has used for so many days."""
-        self.spark.sql(f"OPTIMIZE {sql_name(self.out, table)}")
-        self.spark.sql(f"VACUUM {sql_name(self.out, table)} RETAIN {days * 24} HOURS")
+        self._tables.optimize(table, days)
 
     def several(self, work: Callable[[Any], object], items: Iterable[Any]) -> None:
         """Do the work for each item, several at a time: small jobs leave cores idle."""
         several(work, items)
-
-    def _of(self, cluster: str) -> ClusterTables:
-        return ClusterTables(self.spark, self.out, cluster)
 
     def _path(self, name: str) -> str:
         if self._scratch is None:

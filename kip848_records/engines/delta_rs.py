@@ -1,12 +1,16 @@
-"""Delta tables in a folder of this machine, written by delta-rs in milliseconds; Spark takes a second for each."""
+"""delta-rs writes Delta tables in a folder of this machine in milliseconds; Spark takes a second for each."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from kip848_records.machine.disks import FULL, DiskError
+from kip848_records.queries.delta_files import literal
 from kip848_records.specs.completion import with_column
+from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,14 +51,22 @@ def is_conflict(error: Exception) -> bool:
     return isinstance(error, CommitFailedError) and not str(error).startswith(_OF_STORAGE)
 
 
+@contextmanager
+def writing(out: str, folder: Path) -> Iterator[None]:
+    """Raise InputError within the block if another run writes to the tables in `out`, or if their disk is full."""
+    try:
+        yield
+    except Exception as error:
+        if is_conflict(error):
+            raise TablesError.other_writer(out) from error
+        if FULL in str(error):
+            raise DiskError.full({out: folder}) from error
+        raise
+
+
 def of_cluster(cluster: str) -> str:
     """Return the condition on the rows of a cluster, in the SQL of delta-rs and DuckDB."""
     return f"cluster = {literal(cluster)}"
-
-
-def literal(text: str) -> str:
-    """Return a text as a literal of the SQL of delta-rs and DuckDB; Spark's differs (`tables.location.sql_string`)."""
-    return "'{}'".format(text.replace("'", "''"))
 
 
 def mistaken(folder: Path) -> set[str]:

@@ -7,22 +7,23 @@ import sys
 from contextlib import contextmanager
 from threading import Thread
 from time import monotonic, sleep
+from uuid import uuid4
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
+from kip848_records.engines.spark.tables import DeltaTables
+from kip848_records.engines.spark.writers import is_locked, only_writer
 from kip848_records.errors import InputError
 from kip848_records.machine.disks import DiskError
-from kip848_records.tables.delta import ClusterTables
-from kip848_records.tables.places import create
 from kip848_records.tables.registry import TABLES
-from kip848_records.tables.writers import is_locked, only_writer
 from tests.sessions import BOTH
 from tests.small_disks import small_disk
 
 HOLDER = """
 import sys
-from kip848_records.tables.writers import only_writer
+from kip848_records.engines.spark.writers import only_writer
 with only_writer(None, sys.argv[1]):
     print("in", flush=True)
     sys.stdin.read()
@@ -115,6 +116,17 @@ class TestFullDisk:
         assert full.value.message.startswith("there is no space left on a disk (")
         assert f"is free on the disk of {out}" in full.value.message
 
+    @pytest.mark.parametrize("free", ["1m", "4k"])
+    def test_delta_rs_finds_no_space(self, classic, tmp_path, free):
+        """Spark is not asked to write the same rows again."""
+        noise = pa.array([uuid4().hex for _ in range(100_000)])
+        rows = pa.table({"topic_id": noise, "topic": noise, "source": noise})
+        with small_disk(tmp_path / "disk", free) as disk:
+            tables = DeltaTables(classic, str(disk / "out"))
+            with pytest.raises(DiskError, match="there is no space left on a disk") as full:
+                tables.replace_by_arrow(TABLES["topic_name"], "prod", rows.to_batches())
+        assert f"is free on the disk of {tables.out}" in full.value.message
+
 
 @contextmanager
 def another_at_work(folder, change):
@@ -173,14 +185,14 @@ class TestConflict:
 
     def test_two_first_runs_without_a_lock(self, spark, tmp_path):
         """Neither finds rows of the cluster; with both runs' rows, every table would hold them twice."""
-        tables, spec = ClusterTables(spark, str(tmp_path / "out"), "prod"), TABLES["topic_name"]
-        create(spark, tables.out, spec)
+        tables, spec = DeltaTables(spark, str(tmp_path / "out")), TABLES["topic_name"]
+        tables.create(spec)
         ours, theirs = topic_names(spark, "ours"), topic_names(spark, "theirs")
-        with another_at_work(tmp_path, lambda: tables.replace(spec, theirs)) as waiting:
+        with another_at_work(tmp_path, lambda: tables.replace(spec, "prod", theirs)) as waiting:
             ours = ours.withColumn("topic", waiting("topic"))
             with pytest.raises(InputError, match="another run writes to"), only_writer(spark, "s3://bucket/out"):
-                tables.replace(spec, ours)
-        assert [row.topic for row in tables.read(spec.name).collect()] == ["theirs"]
+                tables.replace(spec, "prod", ours)
+        assert [row.topic for row in tables.rows(spec.name, "prod").collect()] == ["theirs"]
 
 
 def topic_names(spark, topic):

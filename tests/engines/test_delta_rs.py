@@ -7,8 +7,8 @@ import pytest
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from kip848_records.engines import delta_rs
 from kip848_records.specs.completion import named
-from kip848_records.tables import arrow
 from kip848_records.tables.registry import TABLES
 from tests import made_tables
 
@@ -39,7 +39,7 @@ def folder(tmp_path):
 def test_rows_of_one_cluster_are_replaced_in_one_commit(folder):
     before, version = rows(folder), DeltaTable(folder).version()
     new = [batch(topic_id=["2"], topic=["two"], source=["cluster"]), batch(topic_id=["3"], topic=["x"], source=["y"])]
-    arrow.replace_rows(folder, SPEC, ODD, new)
+    delta_rs.replace_rows(folder, SPEC, ODD, new)
     others = [row for row in before if row[0] != ODD]
     assert rows(folder) == sorted([*others, (ODD, "2", "two", "cluster"), (ODD, "3", "x", "y")])
     assert DeltaTable(folder).version() == version + 1
@@ -47,7 +47,7 @@ def test_rows_of_one_cluster_are_replaced_in_one_commit(folder):
 
 def test_a_cluster_without_rows(folder):
     others = [row for row in rows(folder) if row[0] != ODD]
-    arrow.replace_rows(folder, SPEC, ODD, [])
+    delta_rs.replace_rows(folder, SPEC, ODD, [])
     assert rows(folder) == others
 
 
@@ -61,7 +61,7 @@ def history(tmp_path):
 
 
 def test_rows_get_the_columns_and_types_of_the_table(history):
-    arrow.replace_rows(history, TABLES[history.name], "a", [batch(**PARTITION)])
+    delta_rs.replace_rows(history, TABLES[history.name], "a", [batch(**PARTITION)])
     (row,) = DeltaTable(history).to_pyarrow_table().to_pylist()
     known = {name: value for name, value in row.items() if value is not None}
     assert known == {"cluster": "a", **{name: values[0] for name, values in PARTITION.items()}}
@@ -71,7 +71,7 @@ def test_rows_get_the_columns_and_types_of_the_table(history):
 def test_what_does_not_fit_is_not_written(history, wrong):
     before = DeltaTable(history).version()
     with pytest.raises(DeltaError):
-        arrow.replace_rows(history, TABLES[history.name], "a", [batch(**PARTITION | wrong)])
+        delta_rs.replace_rows(history, TABLES[history.name], "a", [batch(**PARTITION | wrong)])
     assert DeltaTable(history).version() == before
 
 
@@ -79,12 +79,12 @@ def test_what_delta_rs_cannot_write(folder):
     (folder / "_delta_log").rename(folder / "log")
     (folder / "_delta_log").write_text("no folder")
     with pytest.raises((DeltaError, OSError)):
-        arrow.replace_rows(folder, SPEC, ODD, [])
+        delta_rs.replace_rows(folder, SPEC, ODD, [])
 
 
 @pytest.mark.parametrize(("name", "is_taken"), [("plain '\u00e4 -_.", True), ("a%20b", False), ("a[b]", False)])
 def test_paths_that_it_takes_for_others(tmp_path, name, is_taken):
-    assert (not arrow.mistaken(tmp_path / name)) == is_taken
+    assert (not delta_rs.mistaken(tmp_path / name)) == is_taken
 
 
 def test_names_of_topics_and_ids_without_one():
