@@ -133,9 +133,9 @@ class _Asked(NamedTuple):
 
 def _answers(
     asked: _Asked, of: _Audited, wanted: Sequence[Expectation], groups: BlockedGroups
-) -> dict[str, _Found | NotApplicable | Exception]:
+) -> dict[str, _Found | NotApplicable | Kip848Error]:
     """Return what each expectation found in a cluster, by its name; why it found nothing; or why its query failed."""
-    answers: dict[str, _Found | NotApplicable | Exception] = {}
+    answers: dict[str, _Found | NotApplicable | Kip848Error] = {}
     possible = []
     for each in wanted:
         if (unmet := _unmet(each, of.lacks)) is None:
@@ -153,11 +153,18 @@ def _answers(
                 own = [row for row in rows if getattr(row, EXPECTATION, each.name) == each.name]
                 found = _found(of.run.cluster, own, groups)
                 answers[each.name] = found if any(found.counts) else _nothing(each, asked, of)
-        except Exception as error:
-            if isinstance(error, Kip848Error) and not isinstance(error, DamagedError):
-                raise
-            answers |= {each.name: error for each in alike}
+        except Exception as error:  # noqa: BLE001 - `_fault` raises some
+            answers |= {each.name: _fault(error, each, of.run.cluster) for each in alike}
     return answers
+
+
+def _fault(error: Exception, expectation: Expectation, cluster: str) -> Kip848Error:
+    """Return the fault of a query; raise an error that the user can mend, unless it is of one table alone."""
+    if isinstance(error, DamagedError):
+        return error
+    if isinstance(error, Kip848Error):
+        raise error
+    return UnexpectedError.of(error, f"the query of {expectation.name} for cluster {cluster}")
 
 
 def _with_rows(tables: Tables, cluster: str, names: Collection[str]) -> Collection[str]:
@@ -268,7 +275,7 @@ def _result(
     expectation: Expectation,
     setting: Setting,
     audited: Sequence[_Audited],
-    answers: Mapping[str, Mapping[str, _Found | NotApplicable | Exception]],
+    answers: Mapping[str, Mapping[str, _Found | NotApplicable | Kip848Error]],
 ) -> Result:
     """Return the result of an expectation from its answers in all clusters."""
     own = {cluster: each[expectation.name] for cluster, each in answers.items()}
@@ -287,13 +294,7 @@ def _result(
         violations=sorted(violations, key=lambda finding: finding.severity == WARN)[:KEPT],
         unknown=[finding for each in found.values() for finding in each.unknown][:KEPT],
         by_cluster=by_cluster,
-        faults={
-            cluster: each
-            if isinstance(each, DamagedError)
-            else UnexpectedError.of(each, f"the query of {expectation.name} for cluster {cluster}")
-            for cluster, each in own.items()
-            if isinstance(each, Exception)
-        },
+        faults={cluster: each for cluster, each in own.items() if isinstance(each, Kip848Error)},
         not_applicable={cluster: each for cluster, each in own.items() if isinstance(each, NotApplicable)},
         without=[text for of in audited if of.run.cluster in found for text in _without(expectation, of)],
         is_named=setting.is_named,

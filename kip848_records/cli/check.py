@@ -22,7 +22,7 @@ from kip848_records.cli.output import print_error, print_note, print_parts, widt
 from kip848_records.cli.progress import shown_progress
 from kip848_records.cli.result_files import FORMATS, METRICS, add_forms, add_metrics, checked_files, write_files
 from kip848_records.errors import InputError, Kip848Error, UnexpectedError
-from kip848_records.tables.errors import DamagedError, TablesError
+from kip848_records.tables.errors import TablesError
 from kip848_records.text import printable
 
 if TYPE_CHECKING:
@@ -214,11 +214,11 @@ def _told(arguments: Namespace, found: _Checked, webhooks: Sequence[Webhook]) ->
 
 
 def _code(verdict: Verdict, errors: Sequence[Kip848Error], *, is_too_unknown: bool) -> int:
-    """Return the exit code: that of a fault of this package, before that of a failed expectation."""
-    for kind in (UnexpectedError, DamagedError):
-        if any(isinstance(error, kind) for error in errors):
-            return kind.exit_code
-    return _FAILED if verdict.failed or is_too_unknown or errors else 0
+    """Return the exit code: that of the worst fault, before that of a failed expectation."""
+    faults = [fault for result in verdict.results for fault in result.faults.values()]
+    faults += [error for error in errors if isinstance(error, UnexpectedError)]
+    failed = _FAILED if verdict.failed or is_too_unknown or errors else 0
+    return max((fault.exit_code for fault in faults), default=failed)
 
 
 def _webhooks(arguments: Namespace) -> list[Webhook]:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kip848_records.cli.output import print_parts
-from kip848_records.tables.errors import DamagedError
+from kip848_records.errors import UnexpectedError
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -66,5 +66,5 @@ def evaluated(
 
     results = check(tables, settings, expectations=expectations, cluster=cluster).results
     for fault in (fault for result in results for fault in result.faults.values()):
-        raise fault if isinstance(fault, DamagedError) else fault.__cause__ or fault
+        raise (fault.__cause__ if isinstance(fault, UnexpectedError) else None) or fault
     return results

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from kip848_records.errors import UnexpectedError
-    from kip848_records.tables.errors import DamagedError
+    from kip848_records.errors import Kip848Error
+
 
 PASS: Final = "pass"  # noqa: S105 - no password
 VIOLATION: Final = "violation"
@@ -124,7 +124,7 @@ class Result:
     violations: Sequence[Finding]
     unknown: Sequence[Finding]
     by_cluster: Mapping[str, Counts] = field(default_factory=dict)
-    faults: Mapping[str, UnexpectedError | DamagedError] = field(default_factory=dict)
+    faults: Mapping[str, Kip848Error] = field(default_factory=dict)
     not_applicable: Mapping[str, NotApplicable] = field(default_factory=dict)
     without: Sequence[str] = ()
     is_named: bool = False
