@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from kip848_records.queries.tables import Parameter, Part
 
 
+_NO_VERSION: Final = "[DELTA_VERSION_NOT_FOUND]"
 _LEADING_COMMENTS: Final = re.compile(r"\A(\s*--[^\n]*\n)+")
 
 
 class SparkTables(Tables):
-    """Tables that a Spark session queries."""
+    """Tables that a Spark session queries: in their newest versions if one that a query needs was removed."""
 
     engine = "spark"
 
@@ -37,6 +38,7 @@ class SparkTables(Tables):
         super().__init__(location)
         self.spark = spark
         self._known: dict[str, bool] = {}
+        self._has_versions = True
 
     def names(self) -> Collection[str]:
         """Return the names of all tables that an audit may write; reading one shows whether it exists."""
@@ -69,14 +71,20 @@ class SparkTables(Tables):
         try:
             return self.spark.sql(query, args=dict(parameters) or None).toArrow()
         except Exception as error:
-            if (file := unreadable_file(error)) is not None:
+            file = unreadable_file(error)
+            if self._has_versions and (file is not None or _NO_VERSION in str(error)):
+                # The commits or files of a version were removed. Later runs changed rows of other clusters only.
+                self._has_versions = False
+                return self._read(text, _, tables, parameters)
+            if file is not None:
                 raise DamagedError.of(file) from error
             raise
 
     def _select(self, name: str, parts: Sequence[Part]) -> str:
         selects = []
         for part in parts:
-            version = "" if part.version is None else f" VERSION AS OF {part.version}"
+            is_newest = part.version is None or not self._has_versions
+            version = "" if is_newest else f" VERSION AS OF {part.version}"
             clusters = ", ".join(map(sql_string, part.clusters or ()))
             condition = "" if part.clusters is None else f" WHERE cluster IN ({clusters})"
             table = sql_name(self.location, name)

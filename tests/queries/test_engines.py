@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from deltalake import DeltaTable, write_deltalake
@@ -167,17 +168,34 @@ def test_queries_use_no_more_memory_than_this_machine_has(monkeypatch, free, lim
     assert found == limit
 
 
-def test_the_newest_version_answers_if_the_commits_of_the_run_s_are_removed(duck, audits, tmp_path):
-    for name in ("audit_runs", "group_state"):
-        shutil.copytree(audits.out / name, tmp_path / name)
-    newest = DeltaTable(tmp_path / "group_state")
-    (run,) = duck.chosen_runs(DEMO)
-    assert run.table_versions["group_state"] < newest.version()
+def remove_commits(folder):
+    newest = DeltaTable(folder)
     newest.create_checkpoint()
-    for commit in (tmp_path / "group_state" / "_delta_log").glob("*.json"):
+    for commit in (folder / "_delta_log").glob("*.json"):
         if int(commit.stem) < newest.version():
             commit.unlink()
-    assert DuckTables(str(tmp_path)).rows(TEXTS["nulls"], DEMO) == duck.rows(TEXTS["nulls"], DEMO)
+
+
+def remove_files(folder):
+    table = DeltaTable(folder)
+    table.optimize.z_order(["group_id"])
+    assert table.vacuum(0, dry_run=False, enforce_retention_duration=False)
+
+
+@pytest.fixture(params=["duck", "spark"])
+def new_tables(request):
+    """Opens the tables in a folder, with either engine."""
+    return DuckTables if request.param == "duck" else partial(SparkTables, request.getfixturevalue("classic"))
+
+
+@pytest.mark.parametrize("remove", [remove_commits, remove_files])
+def test_the_newest_version_answers_if_that_of_the_run_is_removed(new_tables, duck, audits, tmp_path, remove):
+    for name in ("audit_runs", "group_state"):
+        shutil.copytree(audits.out / name, tmp_path / name)
+    (run,) = duck.chosen_runs(DEMO)
+    assert run.table_versions["group_state"] < DeltaTable(tmp_path / "group_state").version()
+    remove(tmp_path / "group_state")
+    assert new_tables(str(tmp_path)).rows(TEXTS["nulls"], DEMO) == duck.rows(TEXTS["nulls"], DEMO)
 
 
 DAMAGES = {
