@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _BITS: Final = 14
 _EXACT_MS: Final = 1 << _BITS
-_KEY_SHIFT: Final = 44
-"""A step takes fewer bits: 500 years."""
+_CODE_BITS: Final = 20
+"""A step is a number of `_BITS` bits, and by how many it was shifted: six bits more, for any step in 64 bits."""
 
 
 class Steps:
-    """How often each step occurred, by key: a number below 2^19."""
+    """How often each step occurred, by key: a number below 2^43."""
 
     def __init__(self) -> None:
         self._codes = np.empty(0, np.int64)
@@ -35,12 +35,13 @@ class Steps:
         kept = steps >= 0
         steps = steps[kept]
         shift = np.maximum(0, np.frexp(steps.astype(np.float64))[1] - _BITS)
-        codes = keys[kept].astype(np.int64) << _KEY_SHIFT | (steps >> shift << shift)
+        codes = keys[kept].astype(np.int64) << _CODE_BITS | shift << _BITS | steps >> shift
         self._merge(codes, np.ones(len(codes), np.int64))
 
     def medians(self, size: int, fewest: int) -> Ints:
         """Return the median step of the keys 0 to `size`, in ms; -1: fewer than `fewest` steps."""
-        keys, steps = self._codes >> _KEY_SHIFT, self._codes & ((1 << _KEY_SHIFT) - 1)
+        keys, code = self._codes >> _CODE_BITS, self._codes & ((1 << _CODE_BITS) - 1)
+        steps = (code & (_EXACT_MS - 1)) << (code >> _BITS)
         found = np.full(size, -1, np.int64)
         totals = np.bincount(keys, self._counts, size).astype(np.int64) if len(keys) else np.zeros(size, np.int64)
         wanted = np.flatnonzero(totals >= max(1, fewest))
@@ -54,9 +55,9 @@ class Steps:
     def of_keys(self, numbers: Ints) -> Steps:
         """Return the steps of some keys, which get new numbers: `numbers` by key, -1 for the others."""
         kept = Steps()
-        new = numbers[self._codes >> _KEY_SHIFT]
+        new = numbers[self._codes >> _CODE_BITS]
         there = new >= 0
-        codes = new[there] << _KEY_SHIFT | self._codes[there] & ((1 << _KEY_SHIFT) - 1)
+        codes = new[there] << _CODE_BITS | self._codes[there] & ((1 << _CODE_BITS) - 1)
         kept._merge(codes, self._counts[there])
         return kept
 
