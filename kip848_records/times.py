@@ -32,6 +32,11 @@ def utc(millis: int) -> datetime:
     return datetime.fromtimestamp(min(max(millis, FIRST_MS), LAST_MS) / 1000, UTC)
 
 
+def known_time(millis: int | None) -> datetime | None:
+    """Return a time as `utc` does; None if it is not known."""
+    return None if millis is None else utc(millis)
+
+
 def utc_text(at: datetime) -> str:
     """Return a time for people, to the second: `2026-01-01 12:00:00 UTC`; `at` needs a time zone."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -27,7 +27,7 @@ from kip848_records.sources.topic.address import is_topic
 from kip848_records.sources.topic.errors import TopicError
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.log import LOG
-from kip848_records.times import utc
+from kip848_records.times import known_time
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -114,7 +114,7 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress, grou
         options=options,
         run=info.run,
         dialect=facts.inputs.dialect,
-        captured_at=None if facts.inputs.captured_at is None else utc(facts.inputs.captured_at),
+        captured_at=known_time(facts.inputs.captured_at),
         copies=len(copies),
         records=facts.counts.by_type,
         # Readers count the aborted records that they skip; the merge of several copies drops the others.

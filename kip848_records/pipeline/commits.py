@@ -16,9 +16,9 @@ from kip848_records.decode.records import checked_commits
 from kip848_records.engines.rows import CompletedRows
 from kip848_records.kinds import Role, key_types_of
 from kip848_records.log.state import last_counted, state_as_json
-from kip848_records.pipeline.committed_groups import simple_groups
 from kip848_records.pipeline.names import names_of_commits
 from kip848_records.pipeline.open_transactions import known_partitions, open_transactions, pending_commits
+from kip848_records.pipeline.simple_groups import groups_with_commits, simple_groups
 from kip848_records.protocol.columns import FAILURE_COLUMNS
 from kip848_records.protocol.schema import NO_UUID
 from kip848_records.queries.texts import rendered
@@ -114,7 +114,8 @@ class Commits:
 
     def simple_groups(self, replayed: Mapping[str, Rows], only: str | None) -> dict[str, Rows]:
         """Return the rows of simple groups, by table; `only`: the group that was replayed, None for all."""
-        return simple_groups(self.log.engine, self.last, self.pending, replayed, self.facts.inputs, only)
+        found = groups_with_commits(self.log.engine, self.last, self.pending)
+        return simple_groups(found, replayed, self.facts.inputs, only)
 
     def tables(self, replayed: Mapping[str, Rows], topics: pa.Table) -> dict[str, Rows]:
         """Return the rows of `registry.OF_COMMITS`, by table; a table without rows is missing.

@@ -22,7 +22,7 @@ from kip848_records.sources.topic.client import READ_COMMITTED, READ_UNCOMMITTED
 from kip848_records.sources.topic.fetched import FetchedTopic
 from kip848_records.specs.tables import COMMIT_PROGRESS
 from kip848_records.tables.errors import TablesError
-from kip848_records.times import utc
+from kip848_records.times import known_time
 
 if TYPE_CHECKING:
     from kip848_records.engines.embedded.engine import EmbeddedEngine
@@ -100,12 +100,11 @@ def audit_topic(
         progress.advance(sum(records.values()))
         facts = rebuild(log, run.knowledge, progress, group=group)
         count = quarantined(log, run.reads) if run.reads else 0
-    captured_ms = facts.inputs.captured_at
     return Audit(
         options=options,
         run=following.number,
         dialect=facts.inputs.dialect,
-        captured_at=None if captured_ms is None else utc(captured_ms),
+        captured_at=known_time(facts.inputs.captured_at),
         copies=1,
         records=records,
         aborted=0,

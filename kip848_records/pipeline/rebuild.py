@@ -6,7 +6,7 @@ An interrupted run leaves tables that the next run makes anew.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from time import monotonic
@@ -14,29 +14,25 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from kip848_records import __version__
 from kip848_records.decode.records import records_of_table
 from kip848_records.engines.rows import ArrowRows, CompletedRows, TableRows
 from kip848_records.log.facts import LogFacts, log_facts
 from kip848_records.log.retention import ended_before
 from kip848_records.pipeline.across import storms_across
+from kip848_records.pipeline.audit_runs import write_runs
+from kip848_records.pipeline.commit_before import REFUSED_BY_SIMPLE_GROUPS, with_commit_before
 from kip848_records.pipeline.commits import Commits
 from kip848_records.pipeline.comparison import protocol_comparison
 from kip848_records.pipeline.consumption_troubles import troubles_of_commits
 from kip848_records.pipeline.end_offsets import end_offset_rows
-from kip848_records.pipeline.moved_groups import groups_in_several_partitions, troubles_of_moves
+from kip848_records.pipeline.moved_groups import SeveralPartitions, groups_in_several_partitions, troubles_of_moves
 from kip848_records.pipeline.names import topic_names
 from kip848_records.pipeline.partition_contents import partition_contents, topic_contents
-from kip848_records.pipeline.run_totals import NOT_COUNTED, run_totals
-from kip848_records.pipeline.simple_groups import REFUSED_BY_SIMPLE_GROUPS, with_commit_before
-from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
 from kip848_records.protocol.messages import DIALECTS
 from kip848_records.replay.decode.grouped_rows import COMMIT_BEFORE, GROUP, LOG_SCHEMA
 from kip848_records.replay.worker import NAMING_TYPES, names_of_topics, replay_batches
 from kip848_records.specs.record_tables import RECORD_TABLES
 from kip848_records.specs.tables import (
-    AUDIT_RUNS,
-    DERIVED,
     OF_COMMITS,
     PARTITION_CONTENT,
     PROTOCOL_COMPARISON,
@@ -46,14 +42,14 @@ from kip848_records.specs.tables import (
 from kip848_records.tables.location import is_schema, place_arguments
 from kip848_records.tables.log import LOG
 from kip848_records.tables.registry import TABLES
-from kip848_records.times import utc
+from kip848_records.times import known_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Self
 
-    from kip848_records.engines.engine import Engine, Relation, Rows
-    from kip848_records.log.runs import PartitionRead, RunInfo
+    from kip848_records.engines.engine import Engine, Relation, Rows, TableWork
+    from kip848_records.log.runs import RunInfo
     from kip848_records.log.table import Knowledge, LogTable
     from kip848_records.pipeline.progress import Progress
     from kip848_records.replay.inputs import ReplayInputs
@@ -74,71 +70,121 @@ def rebuild(
 
     `facts` are those of the log if the caller has them. `group`: replay this group only.
     """
-    engine = log.engine
     facts = facts or log_facts(log, knowledge)
     if facts.dialect_note is not None:
         progress.note(facts.dialect_note)
     start = monotonic()
     progress.phase("replaying", f"{facts.counts.of_groups:,} records")
-    last = knowledge.runs[-1]
-    records = facts.replayable(engine, log.group_records())
-    written = [records, *([facts.replayable(engine, log.offset_commits())] if last.offset_commits else [])]
-    several = groups_in_several_partitions(engine, written)
-    facts = replace(facts, inputs=replace(facts.inputs, moves=several.moves))
-    has_commits = last.offset_commits and not REFUSED_BY_SIMPLE_GROUPS.isdisjoint(facts.counts.by_type)
-    if has_commits:
-        records = with_commit_before(engine, records, facts.replayable(engine, log.offset_commits()))
-    of_group = records if group is None else _of_group(engine, records, group)
-    replayed = _replayed(engine, of_group, facts.inputs, has_commits=has_commits)
-    if group is not None:
-        replayed |= _names_of_topics(engine, records, facts)
+    run = _Rebuild.of(log, knowledge, facts, group)
+    replayed = run.replay()
     progress.advance(facts.counts.of_groups)
-    # A question about a group that the log does not have is answered without the commits of all others.
-    commits = Commits.of(log, facts) if last.offset_commits and (group is None or _has_group(log, group)) else None
-    of_commits = {} if commits is None else commits.rows | commits.simple_groups(replayed, group)
-    given = (name for run in knowledge.runs for name in run.names)
-    named = (rows["topic_name"] for rows in (replayed, of_commits) if "topic_name" in rows)
-    topics = topic_names(given, chain.from_iterable(rows.batches() for rows in named))
-    found = {} if commits is None else commits.tables(replayed, topics) | _end_offsets(last)
-    moves = troubles_of_moves(engine, several, facts.inputs, found.get("commit_progress"))
-    troubles = pa.concat_tables([moves, *_diagnosis_of_many(engine, facts, commits, replayed, of_commits, found)])
-    more = of_commits | ({"diagnosis": ArrowRows(troubles)} if troubles.num_rows else {})
-    tables: dict[str, Rows | None] = {
-        name: _table_rows(name, replayed.get(name), more.get(name), topics, last.kept_since_ms) for name in REPLAYED
-    }
-    tables |= dict.fromkeys(OF_COMMITS)
-    tables |= {name: _table_rows(name, rows, None, topics, last.kept_since_ms) for name, rows in found.items()}
-    tables["topic_name"] = ArrowRows(topics) if topics.num_rows else None
-    tables["partition_history"] = _partition_history(facts)
-    contents = _contents(log, facts, knowledge)
-    tables |= contents
+    tables = run.tables(replayed)
     progress.phase("writing tables")
-    engine.several(lambda item: _replace(log, *item), tables.items())
+    log.engine.several(lambda item: _replace(log, *item), tables.items())
     # It reads other tables, so they are written before.
-    has_migrations = tables["group_migration"] is not None
-    compared = None
-    if has_migrations:
-        compared = ArrowRows(
-            protocol_comparison(engine.ask, log.cluster, last.kept_since_ms, offset_commits=last.offset_commits)
+    _replace(log, PROTOCOL_COMPARISON.name, run.comparison() if tables["group_migration"] is not None else None)
+    log.engine.several(lambda item: log.replace(TABLES[item[0]], item[1]), run.record_tables())
+    write_runs(log, knowledge, run.facts, has_topic_content=tables[TOPIC_CONTENT.name] is not None)
+    _advise_retention(log, run.last, facts, monotonic() - start, progress)
+    return run.facts
+
+
+@dataclass(frozen=True)
+class _Rebuild:
+    """What the tables are made of. `moved`: groups in several partitions. `group`: the one to replay; None: all."""
+
+    log: LogTable
+    knowledge: Knowledge
+    facts: LogFacts
+    moved: SeveralPartitions
+    group: str | None
+
+    @classmethod
+    def of(cls, log: LogTable, knowledge: Knowledge, facts: LogFacts, group: str | None) -> Self:
+        """Find the groups that have moved to another partition: the replay needs to know them."""
+        rows = [log.group_records(), *([log.offset_commits()] if facts.inputs.offset_commits else [])]
+        moved = groups_in_several_partitions(log.engine, [facts.replayable(log.engine, each) for each in rows])
+        return cls(log, knowledge, replace(facts, inputs=replace(facts.inputs, moves=moved.moves)), moved, group)
+
+    @property
+    def last(self) -> RunInfo:
+        """The last run."""
+        return self.knowledge.runs[-1]
+
+    def replay(self) -> dict[str, Rows]:
+        """Replay the records of groups, and return the rows of the replay by table."""
+        engine, facts = self.log.engine, self.facts
+        records, columns = facts.replayable(engine, self.log.group_records()), [*LOG_SCHEMA.names]
+        if self.last.offset_commits and not REFUSED_BY_SIMPLE_GROUPS.isdisjoint(facts.counts.by_type):
+            records = with_commit_before(engine, records, facts.replayable(engine, self.log.offset_commits()))
+            columns.append(COMMIT_BEFORE)
+        asked = records if self.group is None else _of_group(engine, records, self.group)
+        replayed = _replayed(engine, asked, columns, partial(replay_batches, facts.inputs))
+        return replayed if self.group is None else replayed | _names_of_topics(engine, records, facts)
+
+    def tables(self, replayed: Mapping[str, Rows]) -> dict[str, Rows | None]:
+        """Return the rows of every table that is no query over others, and of no record type; None: no rows."""
+        commits = Commits.of(self.log, self.facts) if self._has_commits() else None
+        of_commits = {} if commits is None else commits.rows | commits.simple_groups(replayed, self.group)
+        topics = self._topics(replayed, of_commits)
+        found = {} if commits is None else commits.tables(replayed, topics) | _end_offsets(self.last)
+        more = of_commits | self._diagnosis(commits, replayed, of_commits, found)
+        complete = partial(_table_rows, topics, self.last.kept_since_ms)
+        return {
+            **{name: complete(name, replayed.get(name), more.get(name)) for name in REPLAYED},
+            **dict.fromkeys(OF_COMMITS),
+            **{name: complete(name, rows, None) for name, rows in found.items()},
+            "topic_name": ArrowRows(topics) if topics.num_rows else None,
+            "partition_history": _partition_history(self.facts),
+            **_contents(self.log, self.facts, self.knowledge),
+        }
+
+    def comparison(self) -> Rows:
+        """Return the rows of `protocol_comparison`, from those of other tables."""
+        kept_since_ms, has_commits = self.last.kept_since_ms, self.last.offset_commits
+        return ArrowRows(
+            protocol_comparison(self.log.engine.ask, self.log.cluster, kept_since_ms, offset_commits=has_commits)
         )
-    _replace(log, PROTOCOL_COMPARISON.name, compared)
-    engine.several(
-        lambda item: log.replace(TABLES[item[0]], item[1]), _record_tables(log, facts, is_wanted=last.record_tables)
-    )
-    _write_runs(log, knowledge, facts, has_topic_content=contents[TOPIC_CONTENT.name] is not None)
-    _advise_retention(log, last, facts, monotonic() - start, progress)
-    return facts
 
+    def record_tables(self) -> Sequence[tuple[str, Relation | None]]:
+        """Return the rows of each record type's table that is wanted, or that is there and is to lose its rows."""
+        log, inputs = self.log, self.facts.inputs
+        if not self.last.record_tables:
+            return [(name, None) for name in RECORD_TABLES if log.is_there(name)]
+        known = DIALECTS[inputs.dialect].records
+        there = {record.table for record in known if self.facts.counts.by_type.get(record.key_type)}
+        records = log.records()
+        return [
+            (name, records_of_table(log.engine, records, name, inputs.dialect) if name in there else None)
+            for name in RECORD_TABLES
+        ]
 
-def _diagnosis_of_many(
-    engine: Engine, facts: LogFacts, commits: Commits | None, replayed: Mapping[str, Rows], *more: Mapping[str, Rows]
-) -> Iterator[pa.Table]:
-    """Yield what the replay of one group cannot find. `more`: rows that offset commits add, by table."""
-    outlines = replayed.get("group_outline")
-    if outlines is not None:
-        yield storms_across(outlines, facts.inputs)
-    if commits is not None:
-        yield troubles_of_commits(engine, facts.inputs, commits.checked, replayed, *more)
+    def _has_commits(self) -> bool:
+        """Return whether offset commits add rows: a group that the log does not have needs none of other groups."""
+        return self.last.offset_commits and (self.group is None or _has_group(self.log, self.group))
+
+    def _topics(self, *found: Mapping[str, Rows]) -> pa.Table:
+        """Return the names of topics, from records and from outside of them."""
+        given = (name for run in self.knowledge.runs for name in run.names)
+        named = (rows["topic_name"] for rows in found if "topic_name" in rows)
+        return topic_names(given, chain.from_iterable(rows.batches() for rows in named))
+
+    def _diagnosis(
+        self,
+        commits: Commits | None,
+        replayed: Mapping[str, Rows],
+        of_commits: Mapping[str, Rows],
+        found: Mapping[str, Rows],
+    ) -> dict[str, Rows]:
+        """Return what the replay of one group cannot find, by table. `found`: the tables that only commits fill."""
+        engine, inputs = self.log.engine, self.facts.inputs
+        parts = [troubles_of_moves(engine, self.moved, inputs, found.get("commit_progress"))]
+        if (outlines := replayed.get("group_outline")) is not None:
+            parts.append(storms_across(outlines, inputs))
+        if commits is not None:
+            parts.append(troubles_of_commits(engine, inputs, commits.checked, replayed, of_commits, found))
+        troubles = pa.concat_tables(parts)
+        return {"diagnosis": ArrowRows(troubles)} if troubles.num_rows else {}
 
 
 def _end_offsets(last: RunInfo) -> dict[str, Rows]:
@@ -159,7 +205,7 @@ def _advise_retention(log: LogTable, last: RunInfo, facts: LogFacts, seconds: fl
 
 
 def _table_rows(
-    name: str, replayed: Rows | None, more: Rows | None, topics: pa.Table, kept_since_ms: int | None
+    topics: pa.Table, kept_since_ms: int | None, name: str, replayed: Rows | None, more: Rows | None
 ) -> Rows | None:
     """Return the rows of a table but what had ended before the time from which on the log is kept; None: no rows."""
     complete = TABLES[name].complete
@@ -170,11 +216,11 @@ def _table_rows(
     return TableRows(name, parts, unless) if parts else None
 
 
-def _replayed(engine: Engine, records: Relation, inputs: ReplayInputs, *, has_commits: bool) -> dict[str, Rows]:
-    """Replay the records of groups (`specs.log_columns.LOG_COLUMNS`), and return the rows of the replay by table."""
-    columns = ", ".join(f"log.{name}" for name in (*LOG_SCHEMA.names, *([COMMIT_BEFORE] if has_commits else [])))
-    rows = engine.sql(f"SELECT {columns} FROM {{records}} AS log", records=records)  # noqa: S608 - constants
-    return engine.replay(partial(replay_batches, inputs), rows, key=GROUP, order=("offset",))
+def _replayed(engine: Engine, records: Relation, columns: Iterable[str], work: TableWork) -> dict[str, Rows]:
+    """Return what a function finds in these columns of the records of each group, by table."""
+    listed = ", ".join(f"log.{name}" for name in columns)
+    rows = engine.sql(f"SELECT {listed} FROM {{records}} AS log", records=records)  # noqa: S608 - constants
+    return engine.replay(work, rows, key=GROUP, order=("offset",))
 
 
 def _of_group(engine: Engine, records: Relation, group: str) -> Relation:
@@ -197,10 +243,9 @@ def _names_of_topics(engine: Engine, records: Relation, facts: LogFacts) -> dict
     types = [each for each in NAMING_TYPES if facts.counts.by_type.get(each)]
     if not types:
         return {}
-    columns, listed = ", ".join(f"log.{name}" for name in LOG_SCHEMA.names), ", ".join(map(str, types))
-    text = f"SELECT {columns} FROM {{records}} AS log WHERE log.key_type IN ({listed})"  # noqa: S608 - constants
+    text = f"SELECT * FROM {{records}} AS log WHERE log.key_type IN ({', '.join(map(str, types))})"  # noqa: S608 - numbers
     named = engine.sql(text, records=records)
-    return engine.replay(partial(names_of_topics, facts.inputs), named, key=GROUP, order=("offset",))
+    return _replayed(engine, named, LOG_SCHEMA.names, partial(names_of_topics, facts.inputs))
 
 
 def _partition_history(facts: LogFacts) -> Rows | None:
@@ -231,24 +276,10 @@ def _known_until(inputs: ReplayInputs, partition: int) -> dict[str, object]:
     """Return a partition's end, up to when it is known, and whether it was read to its end, as columns of tables."""
     covered = inputs.partitions.get(partition)
     return {
-        "last_at": _time(inputs.newest.get(partition)),
-        "captured_at": _time(inputs.captured_at_of(partition)),
+        "last_at": known_time(inputs.newest.get(partition)),
+        "captured_at": known_time(inputs.captured_at_of(partition)),
         "is_read_to_end": None if covered is None else covered.is_read_to_end,
     }
-
-
-def _record_tables(log: LogTable, facts: LogFacts, *, is_wanted: bool) -> Sequence[tuple[str, Relation | None]]:
-    """Return the rows of each record type's table that is wanted, or that is there and is to lose its rows."""
-    if not is_wanted:
-        return [(name, None) for name in RECORD_TABLES if log.is_there(name)]
-    there = {
-        record.table for record in DIALECTS[facts.inputs.dialect].records if facts.counts.by_type.get(record.key_type)
-    }
-    records, dialect = log.records(), facts.inputs.dialect
-    return [
-        (name, records_of_table(log.engine, records, name, dialect) if name in there else None)
-        for name in RECORD_TABLES
-    ]
 
 
 def _replace(log: LogTable, name: str, rows: Rows | None) -> None:
@@ -258,67 +289,3 @@ def _replace(log: LogTable, name: str, rows: Rows | None) -> None:
         log.engine.create(spec)
     elif rows is not None or log.count(name):  # no commit for a table that had no rows and gets none
         log.replace(spec, rows)
-
-
-def _write_runs(log: LogTable, knowledge: Knowledge, facts: LogFacts, *, has_topic_content: bool) -> None:
-    """Write a row for each run that has none yet. The last row alone names versions: earlier ones are gone."""
-    last = knowledge.runs[-1]
-    known, counted = [], NOT_COUNTED
-    if log.is_there(AUDIT_RUNS.name):
-        found = [row._asdict() for row in log.ask("SELECT * FROM audit_runs WHERE cluster = :cluster", AUDIT_RUNS.name)]
-        known = [row for row in found if row["run"] != last.run]
-        # A rebuild without a new run, as by a newer version, must not count again.
-        counted = next(({name: row[name] for name in NOT_COUNTED} for row in found if row["run"] == last.run), counted)
-    if counted["total_rebalances"] is None and not facts.is_archived:
-        counted = run_totals(log, knowledge, facts, known)
-    finished = {row["run"] for row in known}
-    # A run names only the tables of record types that it wrote: others may be other clusters' alone.
-    wrote = [name for name in RECORD_TABLES if name != OFFSET_COMMIT_TABLE or last.offset_commits]
-    written = ("log", *DERIVED, *(wrote if last.record_tables else ()))
-    versions = {name: version for name in written if (version := log.engine.version(name)) is not None}
-    reads: dict[int, list[PartitionRead]] = {}
-    for read in knowledge.reads:
-        reads.setdefault(read.run, []).append(read)
-    new = [
-        _run_row(run, reads.get(run.run, []), facts, versions if run is last else None)
-        | {"topic_content": has_topic_content if run is last else None}
-        | dict(counted if run is last else NOT_COUNTED)
-        for run in knowledge.runs
-        if run.run not in finished
-    ]
-    schema = AUDIT_RUNS.schema_without("cluster")
-    _replace(log, AUDIT_RUNS.name, ArrowRows(pa.Table.from_pylist([*known, *new], schema)))
-
-
-def _run_row(
-    run: RunInfo, reads: list[PartitionRead], facts: LogFacts, versions: Mapping[str, int] | None
-) -> dict[str, object]:
-    captured_ms = facts.inputs.captured_at if versions is not None else run.captured_ms
-    return {
-        "run": run.run,
-        "captured_at": _time(captured_ms),
-        "has_capture_time": run.captured_ms is not None,
-        "sources": list(run.sources),
-        "dialect": facts.inputs.dialect,
-        "version": __version__,
-        "offset_commits": run.offset_commits,
-        "max_message_bytes": run.max_message_bytes,
-        "is_copy": run.is_copy,
-        "is_archived": facts.is_archived,
-        "diagnosis_limits": [each._asdict() for each in run.limits] or None,
-        "offsets_retention_ms": run.offsets_retention_ms,
-        "partitions": [
-            {
-                name: getattr(read, name)
-                for name in ("partition", "from_offset", "until_offset", "note", "is_read_to_end")
-            }
-            | {"captured_at": _time(read.captured_ms)}
-            for read in reads
-        ]
-        or None,
-        "table_versions": versions and [*versions.items()],
-    }
-
-
-def _time(millis: int | None) -> datetime | None:
-    return None if millis is None else utc(millis)

@@ -173,7 +173,7 @@ def _commit(run: TopicRun, staged: TopicRows) -> FinishedRun:
     probed = probed_partitions(run.log, run.live, before, grown, run.ends)
     reads = [continued(read, before.get(read.partition), is_probed=read.partition in probed) for read in fresh]
     reads = with_repeated_keys(run.log, rows, reads, staged.first_repeated)
-    reads, rows = _with_markers(run, _with_undecided(run, reads), rows)
+    reads, rows = _with_undecided(run, reads), _with_markers(run, rows)
     reads, rows, has_inferred = _with_deletions(run, reads, rows)
     info = _run_info(run, staged, known.values())
     knowledge = run.log.append_run(rows, info, reads, has_inferred=has_inferred)
@@ -193,9 +193,7 @@ def _with_undecided(run: TopicRun, reads: list[PartitionRead]) -> list[Partition
     return [replace(read, undecided_from=known.get(read.partition)) for read in reads]
 
 
-def _with_markers(
-    run: TopicRun, reads: list[PartitionRead], rows: Relation | None
-) -> tuple[list[PartitionRead], Relation | None]:
+def _with_markers(run: TopicRun, rows: Relation | None) -> Relation | None:
     """Add to `rows` the markers of the part that an engine without markers read since a transaction was open."""
     undecided = {
         partition: (read.undecided_from, read.until_offset)
@@ -203,14 +201,14 @@ def _with_markers(
         if read.undecided_from is not None and partition in run.ends.offsets
     }
     if not run.live.shows_markers or not undecided:
-        return reads, rows
+        return rows
     starts = {partition: start for partition, (start, _) in run.ends.offsets.items()}
     asked = {partition: (max(first, starts[partition]), until) for partition, (first, until) in undecided.items()}
     engine = run.log.engine
     with run.live.reading():
         found = engine.sql(_MARKERS, rows=run.live.read(asked), log=run.log.offset_commits())
         found = engine.materialize(found, "markers")
-    return reads, found if rows is None else union_of(engine, [rows, found])
+    return found if rows is None else union_of(engine, [rows, found])
 
 
 def _with_deletions(

@@ -28,9 +28,9 @@ from kip848_records.log.retention import prunable
 from kip848_records.log.runs import PartitionRead, RunInfo
 from kip848_records.log.state import state_of
 from kip848_records.log.table import Knowledge
+from kip848_records.pipeline.commit_before import with_commit_before
 from kip848_records.pipeline.commits import consumption_stops
 from kip848_records.pipeline.names import names_of_commits
-from kip848_records.pipeline.simple_groups import with_commit_before
 from kip848_records.protocol.columns import FAILURE_COLUMNS, OFFSET_COMMIT_TABLE, PLACE
 from kip848_records.protocol.decoded_rows import typed_records
 from kip848_records.protocol.messages import KAFKA

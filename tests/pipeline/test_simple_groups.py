@@ -1,87 +1,88 @@
-"""Groups that only offset commits made, and commits that a coordinator does not load."""
+"""A group that has committed offsets and no record of its own is a simple group, as Kafka's tools list it."""
 
-from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
 import pytest
 
-from kip848_records.engines.engine import Engine
-from kip848_records.expectations import EXPECTATIONS
-from kip848_records.expectations.files import Setting
+from kip848_records import cli
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
-from kip848_records.pipeline.simple_groups import with_commit_before
+from kip848_records.protocol.encode import encode_key, encode_message
+from kip848_records.protocol.messages import RECORDS
+from kip848_records.protocol.messages.classic import OFFSET_COMMIT_VALUE
 from kip848_records.queries.duck import DuckTables
-from kip848_records.replay.decode.grouped_rows import COMMIT_BEFORE
-from kip848_records.specs.log_columns import LOG_COLUMNS
+from kip848_records.queries.questions import questions
+from kip848_records.specs.log_columns import TOPIC
+from kip848_records.tables.__init__ import DEFAULT_CLUSTER
 from tests.audits import table_rows
-from tests.expectations.evaluated import evaluated
-from tests.expectations.logs import UNKNOWN
-from tests.log_rows import keyed, table_of
 from tests.progress import Watcher
-from tests.protocol.segment_writer import Record, write_batch
-from tests.replay.loadable_logs import loadable_log
+from tests.protocol.segment_writer import Record, write_batch, write_marker
 
-CONTROL = {"offset": 3, "control": "commit", "key": b"\0\0\0\1"}
-
-
-def row(**columns: Any) -> dict[str, Any]:
-    return {"partition": 0, "copies": [], **keyed(columns.get("key")), **columns}
+VALUE = encode_message(OFFSET_COMMIT_VALUE.at(3), {"offset": 7, "leaderEpoch": 0, "metadata": "", "commitTimestamp": 0})
+EPOCH = b"\0\3\0\1g"
 
 
-def rows_of(name: str, shift: int = 0, group_id: str = "g") -> list[dict[str, Any]]:
-    rows = loadable_log(name).rows
-    return [row(**{**each, "group_id": group_id, "offset": each["offset"] + shift, "timestamp": None}) for each in rows]
+def commit(offset, group="g", partition=0, *, value=VALUE, **transaction):
+    key = encode_key(RECORDS[1], {"group": group, "topic": "t", "partition": partition})
+    return write_batch([Record(offset, 1000 * offset, key, value)], **transaction)
 
 
-def with_commits_before(engine: Engine, records: list[dict[str, Any]], commits: list[dict[str, Any]]) -> pa.Table:
-    relations = (engine.relation(pa.Table.from_pylist(rows, LOG_COLUMNS)) for rows in (records, commits))
-    return table_of(with_commit_before(engine, *relations))
+def group_record(offset, *, is_deleted=False):
+    return write_batch([Record(offset, 1000 * offset, EPOCH, None if is_deleted else b"\0\0\0\0\0\1\0")])
 
 
-def test_the_commit_before_a_record(engine):
-    of_share = rows_of("share-behind-commits")
-    of_consumer = rows_of("kafka-17306-behind-commits", 20, "h")
-    commits = [of_share[0], of_consumer[0], row(**CONTROL)]
-    found = with_commits_before(engine, [*of_share[1:], *of_consumer[1:]], commits)
-    assert found.column_names == [*LOG_COLUMNS.names, COMMIT_BEFORE]
-    assert {(each["group_id"], each["offset"], each["commit_before"]) for each in found.to_pylist()} == {
-        *(("g", offset, 0) for offset in range(1, len(of_share))),
-        *(("h", 20 + offset, None) for offset in range(1, len(of_consumer))),
-    }
+@pytest.fixture
+def groups(tmp_path):
+    """Audits a partition that begins at an offset; a group's rows of `group_state`: id, type, state, incarnation."""
+
+    def audit(*batches, base=0, offset_commits=True):
+        folder = tmp_path / "in" / f"{TOPIC}-0"
+        folder.mkdir(parents=True)
+        (folder / f"{base:020}.log").write_bytes(b"".join(batches))
+        options = AuditOptions((str(tmp_path / "in"),), str(tmp_path / "out"), offset_commits=offset_commits)
+        run_audit(None, options, Watcher())
+        rows = table_rows(tmp_path / "out", "group_state", DEFAULT_CLUSTER)
+        return sorted((row["group_id"], row["group_type"], row["state"], row["incarnation"]) for row in rows)
+
+    return audit
 
 
-def test_a_commit_behind_a_record_is_not_before_it(engine):
-    (first, *others) = rows_of("share-behind-commits")
-    late = with_commits_before(engine, others, [first | {"offset": others[-1]["offset"] + 1}])
-    assert set(late["commit_before"].to_pylist()) == {None}
+def test_a_group_of_commits_only_is_empty(groups, tmp_path):
+    assert groups(commit(0), commit(1, partition=1), commit(2, "h"), group_record(3)) == [
+        ("g", "consumer", "Empty", 0),
+        ("h", "simple", "Empty", 0),
+    ]
+    (row,) = DuckTables(str(tmp_path / "out")).rows(questions()["simple_groups"].sql, DEFAULT_CLUSTER)
+    assert (row.group_id, row.state, row.committed, row.last_commit_at.timestamp()) == ("h", "Empty", 1, 2)
 
 
-def test_a_tombstone_of_a_commit_makes_no_group(engine):
-    (first, *others) = rows_of("share-behind-commits")
-    found = with_commits_before(engine, others, [first | {"value": None}])
-    assert set(found["commit_before"].to_pylist()) == {None}
+def test_without_offset_commits_none_is_known(groups):
+    assert groups(commit(0, "h"), group_record(1), offset_commits=False) == [("g", "consumer", "Empty", 0)]
 
 
-def write_segment(folder: Path, name: str) -> None:
-    folder.mkdir(parents=True)
-    records = [Record(row["offset"], 1000 + row["offset"], row["key"], row["value"]) for row in loadable_log(name).rows]
-    (folder / f"{0:020}.log").write_bytes(write_batch(records))
+def test_a_group_whose_offsets_are_gone_is_none(groups):
+    assert groups(commit(0), commit(1, value=None), commit(2, "h")) == [("h", "simple", "Empty", 0)]
+
+
+def test_an_open_transaction_makes_a_group_and_an_aborted_one_does_not(groups):
+    ended = [commit(0, producer_id=4, transactional=True), write_marker(1, 4, "abort")]
+    opened = commit(2, "h", producer_id=5, transactional=True)
+    assert groups(*ended, opened) == [("h", "simple", "Empty", 0)]
+
+
+def test_a_group_that_was_deleted_and_commits_again_has_another_incarnation(groups):
+    assert groups(group_record(0), group_record(1, is_deleted=True), commit(2)) == [("g", "simple", "Empty", 1)]
+
+
+def test_where_records_were_lost_it_may_be_any_group(groups):
+    assert groups(commit(5), base=5) == [("g", "simple", "unknown", 0)]
 
 
 @pytest.mark.slow
-def test_an_audit_with_offset_commits_names_the_records_that_they_keep_from_loading(tmp_path):
-    names = ("share-behind-commits", "commit-type-0-version-1", "value-version-5-of-1")
-    for partition, name in enumerate(names):
-        write_segment(tmp_path / "copy" / f"__consumer_offsets-{partition}", name)
-    out = tmp_path / "out"
-    run_audit(None, AuditOptions((str(tmp_path / "copy"),), str(out), cluster="c", offset_commits=True), Watcher())
-    refused = [row for row in table_rows(out, "anomaly", "c") if row["kind"] == "record_not_loadable"]
-    assert [(row["partition"], row["offset"], row["releases"]) for row in refused] == [(0, 1, "4.1.1 to 4.4.0")]
-    (rule,) = [each for each in EXPECTATIONS if each.name == "loadable_records"]
-    found = evaluated(DuckTables(str(out)), rule, Setting("error", {}))
-    assert {(row.partition, row.offset, row.verdict) for row in found if row.offset is not None} == {
-        *((0, 1, UNKNOWN), (1, 0, UNKNOWN), (2, 0, UNKNOWN))
-    }
-    assert all("; refused by Kafka 4." in row.message for row in found if row.offset is not None)
+def test_it_is_explained_as_every_group(groups, tmp_path, capsys):
+    groups(commit(0), commit(1, partition=1))
+    for source in (["out", "--group", "g"], ["in", "--offset-commits", "--group", "g"]):
+        assert cli.main(["explain", str(tmp_path / source[0]), *source[1:]]) == 0
+        assert capsys.readouterr().out.splitlines() == [
+            "Group g of cluster default, captured at 1970-01-01 00:00:01 UTC: Empty",
+            "  no member, committed offsets only, 2 partitions, last commit at",
+            "    1970-01-01 00:00:01 UTC",
+        ]
