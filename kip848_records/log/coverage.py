@@ -33,7 +33,7 @@ from kip848_records.replay.inputs import PartitionCoverage
 from kip848_records.sources.predicates import IS_READABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kip848_records.engines.engine import Engine, Relation
 
@@ -133,12 +133,9 @@ def read_losses(ask: Ask, first_repeated: Mapping[tuple[int, int], int | None]) 
         first_repeated: by partition and run, the offset of the first repeated key since the cleaner was there.
     """
     found: dict[int, list[int]] = defaultdict(list)
-    for row in ask(_FILES_AND_LOSSES):
-        files = [_file_row(each) for each in row.files or ()]
-        fetched = extent(row.partition, row.copy, files) if files else None
+    for row, part in _files_and_losses(ask):
         repeated = first_repeated.get((row.partition, row.run))
-        if fetched is not None and repeated is not None:
-            fetched = fetched.with_repeated(repeated)
+        fetched = part if part is None or repeated is None else part.with_repeated(repeated)
         for first, behind, _ in () if fetched is None else fetched.unread:
             found[row.partition] += [first, first if behind is None else behind - 1]
         found[row.partition] += [at for at in (row.first_lost, row.last_lost) if at is not None]
@@ -173,17 +170,23 @@ GROUP BY pairs.partition, pairs.copy
 """  # noqa: S608 - no text of a user
 
 
+def _files_and_losses(ask: Ask) -> Iterator[tuple[Any, Extent | None]]:
+    """Yield the rows of `_FILES_AND_LOSSES`, each with the extent of its files; None if they do not show one."""
+    for row in ask(_FILES_AND_LOSSES):
+        files = [_file_row(each) for each in row.files or ()]
+        yield row, extent(row.partition, row.copy, files) if files else None
+
+
 def _extents(ask: Ask) -> tuple[list[Extent], list[LostRecord]]:
     """Return what each copy holds of each partition, and the first and last of its records lost to any group."""
     extents: list[Extent] = []
     losses_of_copies: list[LostRecord] = []
-    for row in ask(_FILES_AND_LOSSES):
-        files = [_file_row(each) for each in row.files or ()]
-        found = extent(row.partition, row.copy, files) if files else None
+    for row, part in _files_and_losses(ask):
+        found = part
         if row.first_lost is not None:
             copies = frozenset([row.copy])
             losses_of_copies += [LostRecord(row.partition, at, copies) for at in (row.first_lost, row.last_lost)]
-            found = found and found.with_lost_record(row.last_lost)
+            found = part and part.with_lost_record(row.last_lost)
         extents += [found] if found else []
     return extents, losses_of_copies
 
