@@ -32,7 +32,7 @@ from kip848_records.queries.needs import lacking
 from kip848_records.queries.texts import completed
 from kip848_records.replay.diagnosis.limits import ENABLED, limits_of
 from kip848_records.tables.errors import DamagedError, NoGroupError
-from kip848_records.tables.location import groups_command, place_text
+from kip848_records.tables.location import groups_command, location_text
 from kip848_records.text import count_text
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _require_group(tables: Tables, runs: Sequence[Run], group: str) -> None:
     if group not in known:
         has_commits = all(run.offset_commits for run in runs)
         command = groups_command(tables.shown)
-        raise NoGroupError.named(group, place_text(tables.shown), known, command, has_commits=has_commits)
+        raise NoGroupError.named(group, location_text(tables.shown), known, command, has_commits=has_commits)
 
 
 @dataclass(frozen=True)

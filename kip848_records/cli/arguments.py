@@ -316,9 +316,9 @@ def place(arguments: argparse.Namespace, folder: str | None, what: str) -> str:
     if (catalog is None) != (schema is None):
         raise TablesError("--catalog and --schema belong together", "pass both, or neither")
     if catalog is not None:
-        from kip848_records.tables.location import schema_place
+        from kip848_records.tables.location import schema_location
 
-        return schema_place(catalog, schema)
+        return schema_location(catalog, schema)
     if folder is None:
         raise TablesError("no table location given", f"pass {what}, or --catalog and --schema")
     return folder

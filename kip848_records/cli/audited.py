@@ -33,7 +33,7 @@ from kip848_records.machine.paths import URI, is_session_offered, known_path, pa
 from kip848_records.queries.engines import EMBEDDED, open_tables
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.tables.errors import NoGroupError, TablesError
-from kip848_records.tables.location import is_of_sources, sources_place
+from kip848_records.tables.location import is_of_sources, sources_location
 from kip848_records.text import duration_text
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def _shown(arguments: Namespace) -> str:
     for name, text in _WORDS.items():
         if (given := getattr(arguments, name)) is not None:
             options += [f"--{name.replace('_', '-')}", text(given)]
-    return sources_place([path if URI.match(path) else _absolute(path) for path in arguments.sources], options)
+    return sources_location([path if URI.match(path) else _absolute(path) for path in arguments.sources], options)
 
 
 @contextmanager

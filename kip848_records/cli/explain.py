@@ -11,7 +11,7 @@ from kip848_records.cli.output import print_note, print_parts
 from kip848_records.cli.progress import shown_progress
 from kip848_records.errors import InputError, Kip848Error
 from kip848_records.specs.log_columns import TOPIC
-from kip848_records.tables.location import groups_command, place_arguments
+from kip848_records.tables.location import groups_command, location_arguments
 from kip848_records.text import quoted
 
 if TYPE_CHECKING:
@@ -95,5 +95,5 @@ def _group(arguments: Namespace) -> str:
             f"use kip848 explain DIR --group {quoted(named)}, with the folder of the tables of an audit, or of a log",
         )
     location = place(arguments, named, "DIR")
-    explained = f"kip848 explain {place_arguments(location)} --group G"
+    explained = f"kip848 explain {location_arguments(location)} --group G"
     raise InputError("no group is given", f"use {explained}; this lists the groups: {groups_command(location)}")

@@ -11,7 +11,7 @@ from kip848_records.errors import InputError
 from kip848_records.machine.disks import bytes_text
 from kip848_records.machine.paths import DATABRICKS, SESSION_OFFERS, SPARK_VARIABLES, path_on_this_machine
 from kip848_records.queries.engines import EMBEDDED, SPARK
-from kip848_records.tables.location import is_schema, place_text
+from kip848_records.tables.location import is_schema, location_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -113,7 +113,7 @@ def choose(
 def _check_embedded(work: Work) -> None:
     if work.out is not None and is_schema(work.out):
         raise ChoiceError(
-            f"the embedded engine does not write tables in a catalog, such as {place_text(work.out)}",
+            f"the embedded engine does not write tables in a catalog, such as {location_text(work.out)}",
             "omit --engine, or name a folder of this machine instead of --catalog and --schema",
         )
     for path in work.paths:

@@ -1,4 +1,4 @@
-"""What an engine does with rows. It knows no rule.
+"""The interface of an engine, which moves rows. It knows no rule.
 
 A rule is a function of Arrow batches, or a text in SQL that DuckDB and Spark both understand. So there is one pipeline,
 whichever engine moves its rows.
@@ -29,7 +29,7 @@ Relation: TypeAlias = Any
 
 
 class Rows(Protocol):
-    """Rows that are read in this process, as often as somebody asks."""
+    """Rows that are read in this process, as often as a caller asks."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows."""
@@ -162,8 +162,8 @@ class Engine(Protocol):
     def optimize(self, table: str, days: int) -> None:
         """Merge small files of a table, and delete files that no version has used for so many days."""
 
-    def several(self, work: Callable[[Any], object], items: Iterable[Any]) -> None:
-        """Do the work for each item, several at a time if that is faster; raises the first error."""
+    def for_each(self, work: Callable[[Any], object], items: Iterable[Any]) -> None:
+        """Do the work for each item, some at a time if that is faster; raises the first error."""
 
 
 def union_of(engine: Engine, parts: Sequence[Relation], columns: Iterable[str] = ("*",)) -> Relation:

@@ -1,4 +1,4 @@
-"""Tables that already exist at a location, perhaps written by another version of this package: what becomes of them."""
+"""Tables that already exist, perhaps written by another version of this package: which of them change, and how."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from kip848_records.specs.tables import AUDIT_RUNS, CLUSTER
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.location import place_text
+from kip848_records.tables.location import location_text
 from kip848_records.tables.log import LOG
 from kip848_records.tables.registry import TABLES
 from kip848_records.tables.versions import are_outdated
@@ -32,7 +32,7 @@ class MissingColumn(NamedTuple):
 
 
 class ExistingTables(Protocol):
-    """What an engine does with existing tables."""
+    """The changes that an engine makes to existing tables."""
 
     def columns(self, table: str) -> Mapping[str, Any] | None:
         """Return a table's schema as in Delta's log ("Schema Serialization Format"); None if it does not exist."""
@@ -57,7 +57,7 @@ def prepare_tables(engine: Engine, tables: ExistingTables, *, migrate: bool = Tr
         versions = {row.cluster: row.version for row in engine.ask(_VERSIONS, AUDIT_RUNS.name)}
     is_outdated = are_outdated(engine.out, versions.values()) or (bool(versions) and _lack_columns(engine, tables))
     if migrate and (is_outdated or not versions):
-        engine.several(lambda spec: _prepare(engine, tables, spec, is_outdated=is_outdated), TABLES.values())
+        engine.for_each(lambda spec: _prepare(engine, tables, spec, is_outdated=is_outdated), TABLES.values())
     return sorted(versions) if is_outdated else []
 
 
@@ -88,14 +88,15 @@ def _lack_columns(engine: Engine, tables: ExistingTables) -> bool:
     def compare(spec: TableSpec) -> None:
         if (present := _own_columns(engine, tables, spec)) is not None:
             if unknown := _types(present).keys() - spec.schema.names:
+                where = location_text(engine.out)
                 raise TablesError(
-                    f"the table {spec.name} in {place_text(engine.out)} has columns that this version does not know: "
+                    f"the table {spec.name} in {where} has columns that this version does not know: "
                     f"{', '.join(sorted(unknown))}",
                     "install the version that wrote it, or pass another folder with --out",
                 )
             lacking.extend(missing_columns(spec, present))
 
-    engine.several(compare, TABLES.values())
+    engine.for_each(compare, TABLES.values())
     return bool(lacking)
 
 
@@ -104,7 +105,7 @@ def _own_columns(engine: Engine, tables: ExistingTables, spec: TableSpec) -> Map
     present = tables.columns(spec.name)
     if present is not None and CLUSTER.name not in _types(present):
         raise TablesError(
-            f"the table {spec.name} in {place_text(engine.out)} was not written by an audit",
+            f"the table {spec.name} in {location_text(engine.out)} was not written by an audit",
             "pass another location for the tables",
         )
     return present

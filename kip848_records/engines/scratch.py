@@ -1,4 +1,4 @@
-"""The folder for rows that are computed once: nobody else may read them, and nothing of them remains."""
+"""The folder for rows that are computed once: no other user may read it, and it is removed."""
 
 from __future__ import annotations
 

@@ -27,46 +27,48 @@ def loadable_by(release: str) -> Expectation:
 
     Raises InputError if the text is no release of Kafka.
     """
-    judged = refusals.loader(release)
-    if judged is None:
+    evaluated = refusals.loader(release)
+    if evaluated is None:
         raise InputError(
             f"{release!r} is not a release of Kafka", f"name one such as 4.1.1; tried: {', '.join(refusals.TRIED)}"
         )
-    known = sorted(refusals.known_to_all(frozenset({judged})))
+    known = sorted(refusals.known_to_all(frozenset({evaluated})))
     # SQL joins these names and numbers: they are none of the user's.
     lost = [
-        f"'{kind.group_type}'" for kind in KINDS.values() if kind.name != CLASSIC and not _knows(judged, kind.roles)
+        f"'{kind.group_type}'" for kind in KINDS.values() if kind.name != CLASSIC and not _knows(evaluated, kind.roles)
     ]
     text = rendered(
         _TEMPLATE,
         release=release,
-        judged=judged,
+        evaluated=evaluated,
         known=known,
         lost=[*dict.fromkeys(lost)] or ["''"],
-        reads_unknown_versions=judged in refusals.KNOWN_BUGS["KAFKA-18672"].has,
-        refuses_versions_of_type_0=judged in refusals.KNOWN_BUGS["commit-type-0"].has,
+        reads_unknown_versions=evaluated in refusals.KNOWN_BUGS["KAFKA-18672"].has,
+        refuses_versions_of_type_0=evaluated in refusals.KNOWN_BUGS["commit-type-0"].has,
         steps={name: literal(bug.step) for name, bug in refusals.KNOWN_BUGS.items()},
     )
     return Expectation(
         LOADABLE,
-        f"Kafka {release} can load every partition of the log{judged_text(release)}",
+        f"Kafka {release} can load every partition of the log{evaluated_text(release)}",
         text,
         without={"offset_commits": _UNREAD},
         about="partition",
     )
 
 
-def judged_text(release: str) -> str:
-    """Return by which release another one is judged, to be appended to a sentence; empty for one that was tried."""
-    judged = refusals.loader(release)
-    if judged == refusals.LOADERS[0]:
-        return "" if judged == release else ", judged as the default coordinator of 3.9"
+def evaluated_text(release: str) -> str:
+    """Return by which release another one is evaluated, to be appended to a sentence; empty for one that was tried."""
+    evaluated = refusals.loader(release)
+    if evaluated == refusals.LOADERS[0]:
+        return "" if evaluated == release else ", evaluated as the default coordinator of 3.9"
     text = ""
-    if judged != release:
-        text = f", judged as {judged}: {release} was not tried"
-    if judged not in refusals.TRIED:
-        text += f", judged by its fixes: {release} was not tried" if judged == release else f", nor was {judged}"
-    return text + (", with the consumer protocol turned on there" if judged in refusals.PREVIEWS else "")
+    if evaluated != release:
+        text = f", evaluated as {evaluated}: {release} was not tried"
+    if evaluated not in refusals.TRIED:
+        text += (
+            f", evaluated by its fixes: {release} was not tried" if evaluated == release else f", nor was {evaluated}"
+        )
+    return text + (", with the consumer protocol turned on there" if evaluated in refusals.PREVIEWS else "")
 
 
 def _knows(release: str, roles: Mapping[int, Role]) -> bool:

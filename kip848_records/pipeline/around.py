@@ -1,4 +1,4 @@
-"""What every run does around its own work: it is alone with the tables, and counts what it quarantined."""
+"""The work that all runs share: a run is alone with the tables, and counts what it quarantined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What offset commits show beside the replay: `commit_progress`, `commit_jump`, `consumption_stop`.
+"""The tables that offset commits fill beside the replay: `commit_progress`, `commit_jump`, `consumption_stop`.
 
 `replay.commits` has the rules. One sort brings the commits of each group to one task, in order, with the marks of what
 the replay of groups found among them.
@@ -50,7 +50,7 @@ _AGE: Final = (
     "THEN unix_millis(found.jumped_at) - unix_millis(found.empty_since) ELSE found.age_ms END)"
 )
 _SHORTEST_MS: Final = 10_000
-"""For partitions that moved later than that nobody asks who is ahead: groups that go on overtake each other."""
+"""It is not asked who is ahead of a partition that moved later than that: groups that go on overtake each other."""
 
 _TOGETHER_MS: Final = 10_000
 """In how much time the coordinators of all partitions remove the offsets of a deleted topic."""
@@ -165,9 +165,9 @@ class Commits:
         engine, inputs = self.log.engine, self.facts.inputs
         known_ms = inputs.offsets_retention_ms
         is_old = f"({_AGE} >= {OFFSETS_RETENTION_MS if known_ms is None else known_ms})"
-        judged = engine.sql(
+        evaluated = engine.sql(
             rendered(
-                "pipeline/sql/judged_jumps.sql",
+                "pipeline/sql/evaluated_jumps.sql",
                 is_old=is_old,
                 assumed_ms=OFFSETS_RETENTION_MS if known_ms is None else "NULL",
                 together_ms=_TOGETHER_MS,
@@ -180,8 +180,10 @@ class Commits:
             captured=engine.relation(known_partitions(inputs)),
             tombstones=engine.sql(_TOMBSTONES, records=records),
         )
-        judged = engine.materialize(judged, "judged-jumps")
-        return engine.materialize(engine.sql(rendered("pipeline/sql/commit_jumps.sql"), judged=judged), "commit-jumps")
+        evaluated = engine.materialize(evaluated, "evaluated-jumps")
+        return engine.materialize(
+            engine.sql(rendered("pipeline/sql/commit_jumps.sql"), evaluated=evaluated), "commit-jumps"
+        )
 
     def _in_order(self, replayed: Mapping[str, Rows], topics: pa.Table) -> Relation:
         engine = self.log.engine

@@ -77,7 +77,7 @@ def maintain(engine: Engine, plans: list[Retention], progress: Progress, scratch
         # The tables of an older version were emptied: each is made anew of its log.
         rebuild_clusters(engine, sorted(outdated), progress)
         progress.phase("optimizing", "files of all tables")
-        engine.several(lambda name: engine.optimize(name, DAYS_OF_FILES), filter(engine.is_there, TABLES))
+        engine.for_each(lambda name: engine.optimize(name, DAYS_OF_FILES), filter(engine.is_there, TABLES))
 
 
 def _known_until(log: LogTable) -> int | None:

@@ -23,7 +23,7 @@ class AuditOptions:
     """The options of an audit.
 
     `sources`: paths of copies, or the `kafka://` address of one live topic. `out`: the location of the tables, a folder
-    or `tables.location.schema_place`. `source_format`: as in `read_log`. `dialect`: the writer of the log, a name in
+    or `tables.location.schema_location`. `source_format`: as in `read_log`. `dialect`: the writer of the log, a name in
     `protocol.messages.DIALECTS`, or `auto`: found by what decodes. `cluster`: the name of the cluster in the tables.
     `topics`: names of topics by their ids. `captured_at`: when the log was copied; by default the newest time in it.
     `offset_commits`: audit these too. `record_tables`: write a table for each record type. `allow_empty`: a log without

@@ -39,7 +39,7 @@ from kip848_records.specs.tables import (
     REPLAYED,
     TOPIC_CONTENT,
 )
-from kip848_records.tables.location import is_schema, place_arguments
+from kip848_records.tables.location import is_schema, location_arguments
 from kip848_records.tables.log import LOG
 from kip848_records.tables.registry import TABLES
 from kip848_records.times import known_time
@@ -80,10 +80,10 @@ def rebuild(
     progress.advance(facts.counts.of_groups)
     tables = run.tables(replayed)
     progress.phase("writing tables")
-    log.engine.several(lambda item: _replace(log, *item), tables.items())
+    log.engine.for_each(lambda item: _replace(log, *item), tables.items())
     # It reads other tables, so they are written before.
     _replace(log, PROTOCOL_COMPARISON.name, run.comparison() if tables["group_migration"] is not None else None)
-    log.engine.several(lambda item: log.replace(TABLES[item[0]], item[1]), run.record_tables())
+    log.engine.for_each(lambda item: log.replace(TABLES[item[0]], item[1]), run.record_tables())
     write_runs(log, knowledge, run.facts, has_topic_content=tables[TOPIC_CONTENT.name] is not None)
     _advise_retention(log, run.last, facts, monotonic() - start, progress)
     return run.facts
@@ -91,7 +91,7 @@ def rebuild(
 
 @dataclass(frozen=True)
 class _Rebuild:
-    """What the tables are made of. `moved`: groups in several partitions. `group`: the one to replay; None: all."""
+    """The input of a rebuild. `moved`: groups in several partitions. `group`: the one to replay; None: all."""
 
     log: LogTable
     knowledge: Knowledge
@@ -200,7 +200,7 @@ def _advise_retention(log: LogTable, last: RunInfo, facts: LogFacts, seconds: fl
     records, minutes = f"{facts.counts.records:,} records of the log", f"{seconds / 60:,.0f} minutes"
     progress.note(
         f"replaying {records} and writing the tables took {minutes}; "
-        f"to keep less history, run kip848 maintain {place_arguments(log.out)}{scratch} --keep 90d"
+        f"to keep less history, run kip848 maintain {location_arguments(log.out)}{scratch} --keep 90d"
     )
 
 
@@ -224,7 +224,7 @@ def _replayed(engine: Engine, records: Relation, columns: Iterable[str], work: T
 
 
 def _of_group(engine: Engine, records: Relation, group: str) -> Relation:
-    """Return the records of one group, and those of which nobody knows the group."""
+    """Return the records of one group, and those whose group is unknown."""
     wanted = engine.relation(pa.table({"group_id": [group]}))
     return engine.sql(
         "SELECT log.* FROM {records} AS log LEFT JOIN {wanted} AS wanted ON log.group_id = wanted.group_id "

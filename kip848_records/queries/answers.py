@@ -44,7 +44,7 @@ def _columns(spec: TableSpec, *names: str) -> Iterator[Column]:
 
 
 def _of_some(spec: TableSpec, *names: str) -> Iterator[Column]:
-    """Yield columns of the table that tells of some events; those of the others have null there."""
+    """Yield columns of the table that has some events; those of the others have null there."""
     what = {REBALANCE.name: "Rebalances", DIAGNOSIS.name: "Troubles"}[spec.name]
     for column in _columns(spec, *names):
         yield replace(column, comment=f"{what}: {column.comment[0].lower()}{column.comment[1:]}", required=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kip848_records.machine.paths import is_session_offered, local_path, path_on_this_machine
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.location import is_schema, place_text
+from kip848_records.tables.location import is_schema, location_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ def open_tables(
     is_offered = engine is None and is_session_offered()
     if engine == SPARK or is_schema(location) or (is_offered and not _is_here(location)):
         if engine == EMBEDDED:
-            raise TablesError.not_embedded(place_text(location), "only Spark opens tables in a catalog")
+            raise TablesError.not_embedded(location_text(location), "only Spark opens tables in a catalog")
         return _spark_tables(session(), location)
     from kip848_records.queries.duck import DuckTables, NotOpenedError  # noqa: PLC0415 - not needed with Spark
 

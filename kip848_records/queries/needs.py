@@ -1,4 +1,4 @@
-"""What an answer needs: facts of an audit without which an empty answer would say more than was checked.
+"""The needs of an answer: facts of an audit without which an empty answer would say more than was checked.
 
 The header of each expectation and question names its needs; so does the spec of each metric. Without one of them an
 expectation is not applicable, a question is refused, and a metric is absent.
@@ -12,7 +12,7 @@ from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
 from kip848_records.protocol.messages import KAFKA
 from kip848_records.specs.tables import DIAGNOSIS, OF_COMMITS, TOPIC_CONTENT
 from kip848_records.tables.errors import TablesError
-from kip848_records.tables.location import place_text
+from kip848_records.tables.location import location_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Need(NamedTuple):
-    """A fact of an audit: how it is said that it is missing, what to do then, and whether the last run has it.
+    """A fact of an audit: the text that says that it is missing, what to do then, and whether the last run has it.
 
     `tables`: those that have no rows without it.
     """
@@ -97,6 +97,6 @@ def require(tables: Tables, run: Run, needs: Iterable[str], what: str) -> None:
         if name in lacks:
             need = lacks[name]
             raise TablesError(  # an empty answer would be wrong
-                f"{place_text(tables.shown)} cannot answer {what} for cluster {run.cluster!r}: {need.missing}",
+                f"{location_text(tables.shown)} cannot answer {what} for cluster {run.cluster!r}: {need.missing}",
                 need.way_out or "ask another question",
             )

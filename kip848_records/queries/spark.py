@@ -92,29 +92,29 @@ class SparkTables(Tables):
         return " UNION ALL ".join(selects)
 
 
-def is_there(spark: SparkSession, place: str, table: str) -> bool:
+def is_there(spark: SparkSession, location: str, table: str) -> bool:
     """Return whether a table exists, with rows of any cluster."""
-    if not is_schema(place) and (log := local_path(spark, f"{table_path(place, table)}/_delta_log")):
+    if not is_schema(location) and (log := local_path(spark, f"{table_path(location, table)}/_delta_log")):
         return has_commits(log)  # without Spark: asking Delta takes a while, and there are many tables
     try:
-        read_audited(spark, place, table)
+        read_audited(spark, location, table)
     except TablesError:
         return False
     return True
 
 
-def read_audited(spark: SparkSession, place: str, table: str) -> DataFrame:
+def read_audited(spark: SparkSession, location: str, table: str) -> DataFrame:
     """Return all rows of a table. Raises TablesError if it does not exist."""
     try:
-        rows = read(spark, place, table)
+        rows = read(spark, location, table)
         rows.schema  # noqa: B018 - only this makes a Connect session look for the table
     except AnalysisException:
-        raise TablesError.not_audited(place, table) from None
+        raise TablesError.not_audited(location, table) from None
     return rows
 
 
-def read(spark: SparkSession, place: str, table: str) -> DataFrame:
+def read(spark: SparkSession, location: str, table: str) -> DataFrame:
     """Return all rows of a table. Raises AnalysisException if it does not exist; a Connect session only when used."""
-    if is_schema(place):
-        return spark.read.table(sql_name(place, table))
-    return spark.read.format("delta").load(table_path(place, table))
+    if is_schema(location):
+        return spark.read.table(sql_name(location, table))
+    return spark.read.format("delta").load(table_path(location, table))

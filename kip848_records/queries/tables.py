@@ -76,7 +76,7 @@ class Tables(ABC):
     A query sees the table versions of each cluster's last run. It names tables by their names, and parameters as
     ``:name``. Invalid SQL raises the engine's own error: `duckdb.Error`, or `pyspark.errors.PySparkException`.
     `engine`: the engine that runs the queries, `embedded` or `spark`. `shown`: the location as messages name it, which
-    differs for the tables of sources (`tables.location.sources_place`).
+    differs for the tables of sources (`tables.location.sources_location`).
     """
 
     engine: str

@@ -29,9 +29,9 @@ _STATES: Final = {
     "caught_up": "all is read",
     "committed_beyond_end": "that is beyond the end of the partition",
     "messages_wait": "messages wait, not known since when",
-    "stopped_alone": "stopped, or no messages: the end offset tells (--end-offsets)",
-    "all_stopped": "no messages, or not consumed: the end offset tells (--end-offsets)",
-    "idle_or_not_consumed": "no messages, or not consumed: the end offset tells (--end-offsets)",
+    "stopped_alone": "stopped, or no messages: the end offset shows it (--end-offsets)",
+    "all_stopped": "no messages, or not consumed: the end offset shows it (--end-offsets)",
+    "idle_or_not_consumed": "no messages, or not consumed: the end offset shows it (--end-offsets)",
     "unnamed_topic": "its name is not in this log, and commits name topics: pass --topics",
 }
 _TOPICS_NAMED: Final = 2

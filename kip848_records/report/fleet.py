@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kip848_records.expectations.loadable_by import judged_text
+from kip848_records.expectations.loadable_by import evaluated_text
 from kip848_records.queries.questions import questions
 from kip848_records.replay.classic.upgrade import PROTOCOL_TYPE
 from kip848_records.replay.diagnosis.stays import normalised
@@ -236,7 +236,7 @@ def _release(found: Fleet) -> Iterator[Section]:
     if release is None or loads is None or judged is None:
         return
     place = LOADERS.index(judged)
-    notes = [text.removeprefix(", ")] if (text := judged_text(release)) else []
+    notes = [text.removeprefix(", ")] if (text := evaluated_text(release)) else []
     notes += loads.without
     if judged == LOADERS[0]:
         notes.append("this coordinator has no consumer protocol: no group can move there")
@@ -544,8 +544,8 @@ def _loads_json(found: Fleet) -> dict[str, Any]:
     rows += [("unknown", each) for each in loads.unknown]
     return {
         "release": found.release,
-        "judged_as": loader(found.release or ""),
-        "judged_how": judged_text(found.release or "").removeprefix(", "),
+        "evaluated_as": loader(found.release or ""),
+        "evaluated_how": evaluated_text(found.release or "").removeprefix(", "),
         "partitions_loaded": loads.passed,
         "without": list(loads.without),
         "findings": [

@@ -9,7 +9,7 @@ from kip848_records.queries.changed_limits import changed_limits
 from kip848_records.report.group_section import with_rows
 from kip848_records.report.sql import query
 from kip848_records.tables.errors import NoGroupError, TablesError
-from kip848_records.tables.location import groups_command, place_text
+from kip848_records.tables.location import groups_command, location_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,7 @@ class GroupHistory:
             groups = [row.group_id for row in tables.rows(query("groups"), cluster)]
             has_commits = all(run.offset_commits for run in tables.runs() if cluster in {None, run.cluster})
             command = groups_command(tables.shown)
-            raise NoGroupError.named(group_id, place_text(tables.shown), groups, command, has_commits=has_commits)
+            raise NoGroupError.named(group_id, location_text(tables.shown), groups, command, has_commits=has_commits)
         if cluster is None and len(clusters) > 1:
             raise TablesError.several_clusters(group_id, clusters)
         if cluster is not None and cluster not in clusters:

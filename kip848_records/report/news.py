@@ -9,7 +9,7 @@ from kip848_records.expectations.results import ERROR, WARN
 from kip848_records.replay.blocker.advice import NO_EVIDENCE
 from kip848_records.report.diagnosis import pattern_text, subject_text
 from kip848_records.report.words import limits_text
-from kip848_records.tables.location import place_arguments
+from kip848_records.tables.location import location_arguments
 from kip848_records.text import count_text, printable, span_text
 from kip848_records.times import utc_text
 
@@ -89,7 +89,7 @@ def _lines(tables: Tables, run: Run, changes: Changes, limits: Mapping[str, Capt
     worst = [each.group_id for each in [*changes.newly_overdue, *changes.unknown, *changes.undated]]
     worst += [each.group_id for each in changes.began if each.group_id is not None]
     if worst:
-        place = f"{place_arguments(tables.shown)} --cluster {shlex.quote(run.cluster)}"
+        place = f"{location_arguments(tables.shown)} --cluster {shlex.quote(run.cluster)}"
         yield printable(f"Next: kip848 explain {place} --group={shlex.quote(worst[0])}")
 
 

@@ -31,7 +31,7 @@ from kip848_records.report.summary_groups import (
 from kip848_records.report.terminal import wrapped_lines
 from kip848_records.report.transactions import long_transactions
 from kip848_records.report.words import limits_text
-from kip848_records.tables.location import place_arguments
+from kip848_records.tables.location import location_arguments
 from kip848_records.text import WIDTH, count_text, printable, ranges_text, span_text
 from kip848_records.times import utc_text
 from kip848_records.wording import causes_text
@@ -267,7 +267,7 @@ def _records_text(count: int) -> str:
 
 def _next(tables: Tables, audit: Audit, worst: Sequence[str]) -> Iterator[RenderableType]:
     out = audit.options.out
-    named = place_arguments(out)
+    named = location_arguments(out)
     if len(tables.runs()) > 1:
         named = f"{named} --cluster {shlex.quote(audit.options.cluster)}"
     commands = [f"kip848 check {named}"]

@@ -34,7 +34,7 @@ _PERCENT: Final = 100
 _KILO: Final = 1000
 _NEAR_LIMIT: Final = 0.8
 _BUSY: Final = 1
-"""Commits a second for each of its live keys from which on a group is told to commit less often."""
+"""Commits a second for each of its live keys from which on a group is advised to commit less often."""
 
 
 class TopicContents(NamedTuple):

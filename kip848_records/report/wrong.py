@@ -61,7 +61,7 @@ def needed_topics(group: GroupHistory, incarnation: Incarnation) -> Iterator[Tex
             needed["source by expression"] += part.get("sourceTopicRegex") or ()
             needed["repartition"] += [topic["name"] for topic in part.get("repartitionSourceTopics") or ()]
             needed["changelog"] += [topic["name"] for topic in part.get("stateChangelogTopics") or ()]
-        yield Text("\nTopics that its topology needs; the log does not tell which of them is missing:")
+        yield Text("\nTopics that its topology needs; the log does not show which of them is missing:")
         for what, topics in needed.items():
             if names := sorted(set(topics)):
                 yield Text(f"  {what:<11}  {names_text([*map(printable, names)], 2 * _NAMED)}")

@@ -15,9 +15,9 @@ _CONFLICT: Final = "another row has the same partition and offset, but other byt
 
 
 def drop_copies(engine: Engine, log: Relation) -> Relation:
-    """Keep one of several equal rows; rows that differ at one (partition, offset) all get an error.
+    """Keep one of the rows that are equal; rows that differ at one (partition, offset) all get an error.
 
-    The kept one of several equal rows has the transaction's outcome, if one has it. Rows that already have an error,
+    The kept one has the transaction's outcome, if one has it. Rows that already have an error,
     transaction markers and coverage rows of files do not change.
     """
     return _drop_copies(engine, log, f"'{_CONFLICT}'", several=False)

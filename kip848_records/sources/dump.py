@@ -54,7 +54,7 @@ _KEYS_AT_ONCE: Final = 10_000
 
 @dataclass(frozen=True)
 class Form:
-    """What counts of rows that are named `dump`, in SQL: of this log are also rows in error.
+    """SQL for the rows of a relation named `dump`. Rows in error are rows of this log too.
 
     `time`: a number, `per_ms` of which are a millisecond.
     """
@@ -83,7 +83,7 @@ LOG_ROWS: Final = Form(
     f"dump.error_code IS DISTINCT FROM '{ErrorCode.OTHER_TOPIC.value}'",
     "dump.error_code IS NULL",
 )
-"""That of log rows."""
+"""The form of log rows."""
 
 
 def read_columns(engine: Engine, copy: Copy, options: ReadOptions) -> CopyRows:
@@ -170,7 +170,7 @@ def with_coverage(
 
 
 def _placed(found: Sequence[Row] | None) -> list[Row]:
-    """Return those of `spans` that have a place in this log."""
+    """Return those of `spans` that have a partition and offsets."""
     return [span for span in found or () if span.partition is not None and span.first_offset is not None]
 
 

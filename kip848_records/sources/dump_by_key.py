@@ -1,4 +1,4 @@
-"""What a dump holds of each partition by key (`specs.log_columns.BY_KEY`). It shows neither batches nor markers."""
+"""The content of a dump by key (`specs.log_columns.BY_KEY`). A dump shows neither batches nor markers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in a segment file by key (`specs.log_columns.BY_KEY`), and its transactions without a marker."""
+"""The content of a segment file by key (`specs.log_columns.BY_KEY`), and its transactions without a marker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in a segment file, and in the part of it that the cleaner has not been to (`specs.log_columns.CONTENTS`).
+"""The content of a segment file, and of the part of it that the cleaner has not been to (`specs.log_columns.CONTENTS`).
 
 The records are counted while the file is read, whatever their type: none of them becomes a row for it.
 """
@@ -70,7 +70,7 @@ def _part(columns: GroupColumns, begin: int, counted_to: int) -> _Part:
 
 
 def _has_times(millis: NDArray[np.int64]) -> bool:
-    """Return whether all of some times can be shown: the lowest and the highest one tell."""
+    """Return whether all of some times can be shown: the lowest and the highest one show it."""
     bounds = np.array([millis.min(), millis.max()])
     return bool(can_be_shown(bounds).all()) and int(bounds[0]) > NO_TIMESTAMP_MS
 

@@ -1,4 +1,4 @@
-"""What is in a part of the log by key: how often each key was written, and which commits changed nothing.
+"""The content of a part of the log by key: how often each key was written, and which commits changed nothing.
 
 A record never becomes a row for it: some thousands at once are counted in columns. What is kept grows with the distinct
 keys, not with the records.

@@ -1,4 +1,4 @@
-"""What a log row is, in SQL that both engines understand: over the columns of `specs.log_columns.LOG_COLUMNS`."""
+"""Conditions on log rows, in SQL that both engines understand, over the columns of `specs.log_columns.LOG_COLUMNS`."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ _PATIENCE_S = 10.0
 _AT_ONCE = 4
 
 
-def several(work: Callable[[Item], object], items: Iterable[Item]) -> None:
-    """Do the work for each item, several items in parallel.
+def for_each_parallel(work: Callable[[Item], object], items: Iterable[Item]) -> None:
+    """Do the work for each item, some items in parallel.
 
     Raises the first error: then no other item is started, and the running ones are awaited. After an interrupt the wait
     is limited: Spark may leave the thread of a cancelled job without an answer (`AdaptiveSparkPlanExec` then waits for

@@ -39,9 +39,9 @@ class TablesError(InputError):
         return cls(f"{len(clusters)} clusters have a group {group_id!r}", f"pass --cluster: {', '.join(clusters)}")
 
     @classmethod
-    def question_of_several_clusters(cls, place: str, question: str, clusters: Sequence[str]) -> Self:
+    def question_of_several_clusters(cls, location: str, question: str, clusters: Sequence[str]) -> Self:
         """A named question is about one cluster."""
-        message = f"{question} is a question about one cluster, and {place} has {len(clusters)}"
+        message = f"{question} is a question about one cluster, and {location} has {len(clusters)}"
         return cls(message, f"pass --cluster: {', '.join(clusters)}")
 
     @classmethod

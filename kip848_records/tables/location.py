@@ -23,83 +23,83 @@ _SOURCES: Final = "sources:"
 _GROUPS: Final = "SELECT group_id, group_type, state FROM group_state"
 
 
-def schema_place(catalog: str, schema: str) -> str:
+def schema_location(catalog: str, schema: str) -> str:
     """Return the location for a schema of a catalog."""
     return f"{_CATALOG}{_identifier(catalog)}.{_identifier(schema)}"
 
 
-def sources_place(sources: Sequence[str], options: Sequence[str]) -> str:
+def sources_location(sources: Sequence[str], options: Sequence[str]) -> str:
     """Return what stands for the tables of sources, which a command audits itself with some options."""
     return f"{_SOURCES}{shlex.join([*sources, *options])}"
 
 
-def is_of_sources(place: str) -> bool:
+def is_of_sources(location: str) -> bool:
     """Return whether a location stands for the tables of sources."""
-    return place.startswith(_SOURCES)
+    return location.startswith(_SOURCES)
 
 
-def is_schema(place: str) -> bool:
+def is_schema(location: str) -> bool:
     """Return whether a location is a schema of a catalog, not a folder."""
-    return place.startswith(_CATALOG)
+    return location.startswith(_CATALOG)
 
 
-def schema_name(place: str) -> str:
+def schema_name(location: str) -> str:
     """Return the name of a schema in Spark's SQL."""
-    return place.removeprefix(_CATALOG)
+    return location.removeprefix(_CATALOG)
 
 
-def place_text(place: str) -> str:
+def location_text(location: str) -> str:
     """Return a location in readable form: a folder ends in a slash, and of sources only their paths are shown."""
-    if is_of_sources(place):
-        arguments = shlex.split(place.removeprefix(_SOURCES))
+    if is_of_sources(location):
+        arguments = shlex.split(location.removeprefix(_SOURCES))
         return ", ".join(takewhile(lambda argument: not argument.startswith("--"), arguments))
-    return schema_name(place) if is_schema(place) else f"{place.rstrip('/')}/"
+    return schema_name(location) if is_schema(location) else f"{location.rstrip('/')}/"
 
 
-def place_arguments(place: str) -> str:
+def location_arguments(location: str) -> str:
     """Return a location as arguments of a command, quoted for a shell."""
-    if is_of_sources(place):
-        return place.removeprefix(_SOURCES)
-    if not is_schema(place):
-        return shlex.quote(place)
-    names = re.findall(r"`(?:[^`]|``)*`|\w+", schema_name(place))
+    if is_of_sources(location):
+        return location.removeprefix(_SOURCES)
+    if not is_schema(location):
+        return shlex.quote(location)
+    names = re.findall(r"`(?:[^`]|``)*`|\w+", schema_name(location))
     catalog, schema = (name[1:-1].replace("``", "`") if name[0] == "`" else name for name in names)
     return f"--catalog {shlex.quote(catalog)} --schema {shlex.quote(schema)}"
 
 
-def groups_command(place: str) -> str:
+def groups_command(location: str) -> str:
     """Return a command that lists the groups in the tables at a location."""
-    return query_command(place, _GROUPS)
+    return query_command(location, _GROUPS)
 
 
-def query_command(place: str, sql: str) -> str:
+def query_command(location: str, sql: str) -> str:
     """Return a command that asks the tables at a location; `sql` has no double quotes."""
-    option = "--sql " if is_of_sources(place) else ""
-    return f'kip848 query {place_arguments(place)} {option}"{sql}"'
+    option = "--sql " if is_of_sources(location) else ""
+    return f'kip848 query {location_arguments(location)} {option}"{sql}"'
 
 
-def work_folder(place: str, scratch: str | None) -> str:
+def work_folder(location: str, scratch: str | None) -> str:
     """Return the folder for intermediate files, `scratch` for a schema; raises InputError if there is none."""
-    if not is_schema(place):
-        return place
+    if not is_schema(location):
+        return location
     if scratch is None:
         raise TablesError(
-            f"tables in the schema {place_text(place)} need a scratch folder",
+            f"tables in the schema {location_text(location)} need a scratch folder",
             "pass --scratch, such as a folder in a volume, that no other audit uses",
         )
     return scratch
 
 
-def sql_name(place: str, table: str) -> str:
+def sql_name(location: str, table: str) -> str:
     """Return the name of a table in Spark's SQL."""
-    if is_schema(place):
-        return f"{schema_name(place)}.{table}"
-    return f"delta.`{table_path(place, table).replace('`', '``')}`"
+    if is_schema(location):
+        return f"{schema_name(location)}.{table}"
+    return f"delta.`{table_path(location, table).replace('`', '``')}`"
 
 
-def table_path(place: str, table: str) -> str:
+def table_path(location: str, table: str) -> str:
     """Return the absolute path of a table, because Delta reads a relative path as the name of a table."""
-    folder = place if URI.match(place) else str(without_parents(Path(place)).absolute())
+    folder = location if URI.match(location) else str(without_parents(Path(location)).absolute())
     return f"{folder.rstrip('/')}/{table}"
 
 

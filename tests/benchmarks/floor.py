@@ -14,7 +14,7 @@ from kip848_records.queries.spark import read
 from kip848_records.sources.predicates import WITHOUT_OFFSET_COMMITS
 from kip848_records.sources.read import read_log
 from kip848_records.spark.session import get_session
-from kip848_records.spark.threads import several
+from kip848_records.spark.threads import for_each_parallel
 from kip848_records.tables.registry import TABLES
 from tests.benchmarks.processes import Used, run
 
@@ -51,7 +51,7 @@ def filled(out: Path) -> list[str]:
 def write(out: str, *names: str) -> None:
     """Write what `floor` measures into the folder `out`."""
     spark = get_session("bench")
-    several(partial(_fill, spark, out, names), TABLES)
+    for_each_parallel(partial(_fill, spark, out, names), TABLES)
     spark.stop()
 
 
@@ -65,8 +65,8 @@ def hand_on(out: str, reads: str, *names: str) -> None:
     together = landed.repartition("partition").sortWithinPartitions("partition", "offset")
     told = together.mapInArrow(lambda batches: batches, log.schema)
     tables = [partial(_fill, spark, out, names, name) for name in TABLES]
-    several(lambda work: work(), [lambda: told.write.parquet(f"{out}/told"), *tables])
-    several(lambda name: read(spark, out, name).limit(10).collect(), SUMMARIZED)
+    for_each_parallel(lambda work: work(), [lambda: told.write.parquet(f"{out}/told"), *tables])
+    for_each_parallel(lambda name: read(spark, out, name).limit(10).collect(), SUMMARIZED)
     spark.stop()
 
 

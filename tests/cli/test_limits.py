@@ -6,7 +6,7 @@ from kip848_records.cli import main
 from kip848_records.machine import paths
 from kip848_records.machine.paths import SPARK_VARIABLES
 from kip848_records.report.page import page
-from kip848_records.tables.location import place_arguments, sources_place
+from kip848_records.tables.location import location_arguments, sources_location
 from tests.cli import offsets_log
 from tests.expectations.only import only
 
@@ -102,5 +102,5 @@ def test_the_page_of_a_log_names_the_file_once(kip848, config, tmp_path, monkeyp
     made = page.page
     monkeypatch.setattr(page, "page", lambda contents: named.append(page.commands(contents)) or made(contents))
     assert kip848("report", log, "--config", config, "--out", tmp_path / "page.html")[1] == []
-    location = place_arguments(sources_place([str(log)], ["--config", str(config)]))
+    location = location_arguments(sources_location([str(log)], ["--config", str(config)]))
     assert named == [{"tables": location, "check": f"kip848 check {location}"}]

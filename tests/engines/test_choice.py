@@ -7,7 +7,7 @@ import pytest
 
 from kip848_records.engines.choice import MOST_BYTES, Choice, Work, choose
 from kip848_records.errors import InputError
-from kip848_records.tables.location import schema_place
+from kip848_records.tables.location import schema_location
 
 URL = "kafka://broker:9092/__consumer_offsets"
 
@@ -57,7 +57,7 @@ def test_what_takes_hours_is_not_rebuilt_unasked(named, has_spark):
 @pytest.mark.parametrize(
     ("of", "environment", "reason"),
     [
-        (work("copy", out=schema_place("main", "kafka")), {}, "it writes tables in catalogs"),
+        (work("copy", out=schema_location("main", "kafka")), {}, "it writes tables in catalogs"),
         (work("copy"), {"PYSPARK_GATEWAY_PORT": "1"}, "a session is there, as PYSPARK_GATEWAY_PORT shows"),
         (work("copy"), {"SPARK_REMOTE": "sc://x"}, "a session is there, as SPARK_REMOTE shows"),
         (work("copy"), {"DATABRICKS_RUNTIME_VERSION": "17"}, "a session is there, as DATABRICKS_RUNTIME_VERSION shows"),
@@ -96,7 +96,7 @@ def test_the_named_one(engine, environment):
     ("of", "says"),
     [
         (
-            work("copy", out=schema_place("main", "kafka")),
+            work("copy", out=schema_location("main", "kafka")),
             "the embedded engine does not write tables in a catalog, such as main.kafka",
         ),
         (

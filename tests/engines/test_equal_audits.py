@@ -17,7 +17,7 @@ from kip848_records.errors import InputError, Kip848Error
 from kip848_records.pipeline.audit import run_audit
 from kip848_records.pipeline.options import AuditOptions
 from kip848_records.queries.engines import open_tables
-from kip848_records.tables.location import schema_place
+from kip848_records.tables.location import schema_location
 from kip848_records.tables.registry import TABLES
 from tests.engines.engines import EMBEDDED, SPARK, described_by_log, new_engine
 from tests.engines.equal_cases import (
@@ -155,7 +155,7 @@ def schema(spark, tmp_path):
     """A schema of a catalog, and the folder of its tables."""
     name = "kip848_equal"
     spark.sql(f"CREATE SCHEMA {name} LOCATION '{tmp_path / name}'")
-    yield schema_place("spark_catalog", name), tmp_path / name
+    yield schema_location("spark_catalog", name), tmp_path / name
     spark.sql(f"DROP SCHEMA {name} CASCADE")
 
 

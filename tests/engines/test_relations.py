@@ -192,7 +192,7 @@ def test_an_error_of_a_function(engine, rows):
 
 def test_several(engine):
     done = []
-    engine.several(done.append, range(5))
+    engine.for_each(done.append, range(5))
     assert sorted(done) == [0, 1, 2, 3, 4]
     with pytest.raises(ZeroDivisionError):
-        engine.several(lambda each: 1 // each, [1, 0])
+        engine.for_each(lambda each: 1 // each, [1, 0])

@@ -110,12 +110,12 @@ def test_a_release_ignores_what_does_not_decode_of_a_type_that_it_does_not_know(
     ("release", "said"),
     [
         ("4.1.1", ""),
-        ("4.1.2", ", judged by its fixes: 4.1.2 was not tried"),
-        ("4.0.9", ", judged as 4.0.2: 4.0.9 was not tried, nor was 4.0.2"),
-        ("5.0.0", ", judged as 4.4.0: 5.0.0 was not tried"),
+        ("4.1.2", ", evaluated by its fixes: 4.1.2 was not tried"),
+        ("4.0.9", ", evaluated as 4.0.2: 4.0.9 was not tried, nor was 4.0.2"),
+        ("5.0.0", ", evaluated as 4.4.0: 5.0.0 was not tried"),
         ("3.9.1", ", with the consumer protocol turned on there"),
-        ("3.9", ", judged as 3.9.1: 3.9 was not tried, with the consumer protocol turned on there"),
-        ("3.8.1", ", judged as the default coordinator of 3.9"),
+        ("3.9", ", evaluated as 3.9.1: 3.9 was not tried, with the consumer protocol turned on there"),
+        ("3.8.1", ", evaluated as the default coordinator of 3.9"),
         ("3.9.1-old", ""),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 
 from kip848_records.cli import main
 from kip848_records.expectations import EXPECTATIONS
-from kip848_records.tables.location import schema_place
+from kip848_records.tables.location import schema_location
 from tests.docs.pages import block
 from tests.live import two_days
 from tests.live.topics import Topic, tables
@@ -34,7 +34,7 @@ def schema(spark, log, empty_schema, tmp_path_factory):
         patch.setattr(Topic, "spark", spark)
         for until in (two_days.FIRST_DAY, log.ends):
             topic.until = until
-            topic.audit(schema_place(CATALOG, SCHEMA), scratch=str(tmp_path_factory.mktemp("scratch")))
+            topic.audit(schema_location(CATALOG, SCHEMA), scratch=str(tmp_path_factory.mktemp("scratch")))
     return empty_schema
 
 

@@ -64,8 +64,8 @@ def test_who_stands_still_longest_comes_first_and_what_is_alike_is_one_row(table
     [
         ("g-pause", "t-orders 3 260 1 min 50 s progress: suspected: g-manual has read 556 offsets more"),
         ("g-hang", ": blocked: the transaction of producer 2 is open"),
-        ("g-skew", ": stopped, or no messages: the end offset tells (--end-offsets)"),
-        ("g-burst", ": no messages, or not consumed: the end offset tells (--end-offsets)"),
+        ("g-skew", ": stopped, or no messages: the end offset shows it (--end-offsets)"),
+        ("g-burst", ": no messages, or not consumed: the end offset shows it (--end-offsets)"),
         (
             "g-dead",
             "t-orders 0-2 334 to 341 1 min 34 s progress: suspected: g-manual has read up to 495",

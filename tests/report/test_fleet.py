@@ -314,7 +314,7 @@ def test_a_release_says_what_it_loads_and_lacks(printed) -> None:
     code, out, _ = printed(made, "--release", "4.1.1", "--json")
     answer = json.loads(out)["release"]
     assert code == 0
-    assert (answer["judged_as"], answer["partitions_loaded"]) == ("4.1.1", 0)
+    assert (answer["evaluated_as"], answer["partitions_loaded"]) == ("4.1.1", 0)
     assert [(each["verdict"], each["offset"]) for each in answer["findings"]] == [("refused", 7)]
 
 
@@ -367,7 +367,7 @@ def test_what_a_release_loads_is_not_certain_if_commits_were_not_read(printed) -
     made.classic("app")
     made.rows["partition_history"] = [{"partition": 0, "is_base": True, "log_start_missing": False, "copy": "c"}]
     _, out, _ = printed(made, "--release", "4.1.2")
-    assert "Kafka 4.1.2 loads 1 of 1 partition\n  - judged by its fixes: 4.1.2 was not tried\n" in out
+    assert "Kafka 4.1.2 loads 1 of 1 partition\n  - evaluated by its fixes: 4.1.2 was not tried\n" in out
     assert "records of offset commits are not looked at" in " ".join(out.split())
 
 

@@ -45,7 +45,7 @@ def command(monkeypatch, capsys):
 
 def side_by_side(*works):
     """Do each work in a thread, as tables are written."""
-    threads.several(lambda work: work(), works)
+    threads.for_each_parallel(lambda work: work(), works)
 
 
 def interrupted_beside(work):
@@ -194,7 +194,7 @@ from kip848_records.command import main
 signal.signal(signal.SIGINT, interrupts._interrupt)
 threads._PATIENCE_S = 0.2
 works = [lambda: os.kill(os.getpid(), signal.SIGINT), lambda: time.sleep(600)]
-inspect._run = lambda _: threads.several(lambda work: work(), works)
+inspect._run = lambda _: threads.for_each_parallel(lambda work: work(), works)
 sys.argv[1:] = ["inspect", "x"]
 sys.exit(main())
 """

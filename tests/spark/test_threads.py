@@ -5,12 +5,12 @@ from time import sleep
 
 import pytest
 
-from kip848_records.spark.threads import several
+from kip848_records.spark.threads import for_each_parallel
 
 
 def test_each_item_is_worked_on():
     done = []
-    several(done.append, range(20))
+    for_each_parallel(done.append, range(20))
     assert sorted(done) == list(range(20))
 
 
@@ -28,6 +28,6 @@ def test_after_a_failure_what_was_begun_ends_and_nothing_else_begins():
         ended.append(item)
 
     with pytest.raises(ValueError, match="1"):
-        several(work, range(1000))
+        for_each_parallel(work, range(1000))
     assert len(begun) < 1000
     assert sorted(begun) == sorted([1, *ended])

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from kip848_records.engines.spark.tables import DeltaTables, spark_schema
 from kip848_records.errors import InputError
 from kip848_records.tables import local
-from kip848_records.tables.location import place_arguments, place_text, schema_place, sql_name
+from kip848_records.tables.location import location_arguments, location_text, schema_location, sql_name
 from kip848_records.tables.registry import TABLES
 
 
@@ -20,13 +20,13 @@ from kip848_records.tables.registry import TABLES
         ("/data/out/", "/data/out/", "/data/out/", "delta.`/data/out/log`"),
         ("/data/it's `it`", "/data/it's `it`/", "'/data/it'\"'\"'s `it`'", "delta.`/data/it's ``it``/log`"),
         ("s3://bucket/out", "s3://bucket/out/", "s3://bucket/out", "delta.`s3://bucket/out/log`"),
-        (schema_place("main", "kafka"), "main.kafka", "--catalog main --schema kafka", "main.kafka.log"),
-        (schema_place("a.b", "c `d"), "`a.b`.`c ``d`", "--catalog a.b --schema 'c `d'", "`a.b`.`c ``d`.log"),
+        (schema_location("main", "kafka"), "main.kafka", "--catalog main --schema kafka", "main.kafka.log"),
+        (schema_location("a.b", "c `d"), "`a.b`.`c ``d`", "--catalog a.b --schema 'c `d'", "`a.b`.`c ``d`.log"),
     ],
 )
 def test_names(place, text, arguments, name):
-    assert place_text(place) == text
-    assert place_arguments(place) == arguments
+    assert location_text(place) == text
+    assert location_arguments(place) == arguments
     assert sql_name(place, "log") == name
 
 

@@ -220,7 +220,7 @@ class EmbeddedEngine:
         """Merge small files of a table, and delete files that no version has used for so many days."""
         self._tables.optimize(table, days)
 
-    def several(self, work: Callable[[Any], object], items: Iterable[Any]) -> None:
+    def for_each(self, work: Callable[[Any], object], items: Iterable[Any]) -> None:
         """Do the work for each item, one after another: each uses all cores."""
         for item in items:
             work(item)

@@ -1,4 +1,4 @@
-"""What the relations of the embedded engine share: a database, a folder for files, and a budget."""
+"""The resources that the relations of the embedded engine share: a database, a folder for files, and a budget."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Space:
-    """What the relations of an engine share: a database, a folder for files, and a budget of memory and cores.
+    """The resources that relations share: a database, a folder for files, and a budget of memory and cores.
 
     `sources`: the files that DuckDB reads, because its errors do not always name one.
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class UnwrittenEngine(EmbeddedEngine):
-    """The embedded engine for one run into tables that nobody keeps. Close it, or use it as a context."""
+    """The embedded engine for one run into tables that are not kept. Close it, or use it as a context."""
 
     def __init__(self, budget: Budget | None = None) -> None:
         super().__init__("", budget)

@@ -29,7 +29,7 @@ from kip848_records.queries.texts import plain
 from kip848_records.replay.arrow_rows import union_batches, union_type
 from kip848_records.replay.rows import ROW_CLASSES
 from kip848_records.spark.files import escape_glob, list_spark_files, reading, spark_path
-from kip848_records.spark.threads import several
+from kip848_records.spark.threads import for_each_parallel
 from kip848_records.spark.workers import map_in_arrow
 
 if TYPE_CHECKING:
@@ -207,9 +207,9 @@ class SparkEngine:
         """Merge small files of a table, and delete files that no version has used for so many days."""
         self._tables.optimize(table, days)
 
-    def several(self, work: Callable[[Any], object], items: Iterable[Any]) -> None:
-        """Do the work for each item, several at a time: small jobs leave cores idle."""
-        several(work, items)
+    def for_each(self, work: Callable[[Any], object], items: Iterable[Any]) -> None:
+        """Do the work for each item, some at a time: small jobs leave cores idle."""
+        for_each_parallel(work, items)
 
     def _path(self, name: str) -> str:
         if self._scratch is None:

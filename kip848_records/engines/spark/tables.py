@@ -23,7 +23,7 @@ from kip848_records.queries.spark import is_there, read
 from kip848_records.specs.tables import CLUSTER
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.local import create_locally, has_commits, newest_version
-from kip848_records.tables.location import is_schema, place_text, schema_name, sql_name, sql_string, table_path
+from kip848_records.tables.location import is_schema, location_text, schema_name, sql_name, sql_string, table_path
 from kip848_records.tables.registry import TABLES
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class DeltaTables:
         """Raise InputError for a schema that does not exist: this package does not create schemas."""
         if is_schema(self.out) and not self._has_schema():
             raise TablesError(
-                f"there is no schema {place_text(self.out)}",
+                f"there is no schema {location_text(self.out)}",
                 "create it, or check --catalog, --schema and the privileges on both",
             )
 

@@ -1,5 +1,5 @@
-{# Whether a release of Kafka can load each partition, and without which groups. `release`: as it was asked for; `judged`: the
-   one that it is judged by. `known`: the record types that this one knows, and `lost`: the types of groups that it does not.
+{# Whether a release of Kafka can load each partition, and without which groups. `release`: as it was asked for; `evaluated`: the
+   one that it is evaluated by. `known`: the record types that this one knows, and `lost`: the types of groups that it does not.
    `reads_unknown_versions`: it reads a value of an unknown version as another one. `refuses_versions_of_type_0`: whether it
    refuses offset commits of key type 0 with a value of a version above 0. `steps`: what to do, as literals, by known bug.
 
@@ -16,7 +16,7 @@ WITH parts AS (
         refused.bug, refused.is_proven OR coalesce(parts.is_whole, false) AS is_certain
     FROM refused_record AS refused
     LEFT JOIN parts ON parts.partition = refused.partition
-    WHERE array_contains(refused.refused_by, '{{ judged }}')
+    WHERE array_contains(refused.refused_by, '{{ evaluated }}')
     UNION ALL
     SELECT
         partition, quarantine.offset, group_id, CAST(NULL AS string), key_type, text(reason), CAST(NULL AS string),

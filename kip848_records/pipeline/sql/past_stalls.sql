@@ -106,7 +106,7 @@ WITH stalls AS (
         AND unix_millis(commits.timestamp) < owned.began_ms
     GROUP BY
         owned.offsets_partition, owned.group_id, owned.incarnation, owned.topic, owned.partition, owned.offset
-), judged AS (
+), evaluated AS (
     SELECT
         owned.*, ahead.waits_ms, ahead.ahead_by, ahead.ahead_group, still.committed,
         greatest(owned.last_ms, owned.acquired_ms, ahead.waits_ms) AS from_ms,
@@ -129,14 +129,14 @@ WITH stalls AS (
         AND longest.topic = owned.topic AND longest.partition = owned.partition
 )
 SELECT
-    judged.offsets_partition, judged.group_id, judged.incarnation, judged.topic, judged.partition, judged.member_id,
-    judged.instance_id, judged.client_id, hosts.client_host, judged.offset, judged.committed,
-    judged.ahead_by, judged.ahead_group, judged.from_ms, judged.first_ms AS until_ms, judged.began_ms, judged.need_ms,
-    CASE WHEN judged.begun_ms - judged.last_ms <= judged.recovered_ms THEN judged.begun_ms END AS begun_ms
-FROM judged
+    evaluated.offsets_partition, evaluated.group_id, evaluated.incarnation, evaluated.topic, evaluated.partition, evaluated.member_id,
+    evaluated.instance_id, evaluated.client_id, hosts.client_host, evaluated.offset, evaluated.committed,
+    evaluated.ahead_by, evaluated.ahead_group, evaluated.from_ms, evaluated.first_ms AS until_ms, evaluated.began_ms, evaluated.need_ms,
+    CASE WHEN evaluated.begun_ms - evaluated.last_ms <= evaluated.recovered_ms THEN evaluated.begun_ms END AS begun_ms
+FROM evaluated
 LEFT JOIN member_hosts AS hosts
-    ON hosts.partition = judged.offsets_partition AND hosts.group_id = judged.group_id
-    AND hosts.member_id = judged.member_id
-WHERE judged.began_ms - judged.from_ms >= judged.need_ms
-    AND judged.first_ms - judged.ended_ms <= judged.recovered_ms
-ORDER BY judged.offsets_partition, judged.group_id, judged.member_id, judged.offset, judged.topic, judged.partition
+    ON hosts.partition = evaluated.offsets_partition AND hosts.group_id = evaluated.group_id
+    AND hosts.member_id = evaluated.member_id
+WHERE evaluated.began_ms - evaluated.from_ms >= evaluated.need_ms
+    AND evaluated.first_ms - evaluated.ended_ms <= evaluated.recovered_ms
+ORDER BY evaluated.offsets_partition, evaluated.group_id, evaluated.member_id, evaluated.offset, evaluated.topic, evaluated.partition

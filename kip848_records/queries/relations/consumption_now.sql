@@ -123,7 +123,7 @@ WITH
       of_topic AS (PARTITION BY offsets_partition, group_id, incarnation, topic)
   )
 SELECT
-  judged.*,
+  evaluated.*,
   CASE
     WHEN state <> 'suspected' THEN NULL WHEN waits_ms >= need_ms THEN 'messages_waiting' ELSE 'member_stopped'
   END AS evidence
@@ -153,4 +153,4 @@ SELECT
     ELSE 'idle_or_not_consumed'
   END AS state
 FROM compared
-) AS judged
+) AS evaluated

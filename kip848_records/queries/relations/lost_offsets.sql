@@ -1,7 +1,7 @@
 -- Committed offsets that were removed while their group lives on: what was removed at once, of a topic and a member, is one
 -- row, for it has one cause. followed: of how many partitions there is a commit behind it; followed_at: the last of these.
 -- age_ms: how long ago it was, at capture. retention_ms: for how long their client had asked the broker to keep them.
--- assumed_retention_ms: the retention of the brokers, if the cause was judged by one that is assumed.
+-- assumed_retention_ms: the retention of the brokers, if the cause was found with one that is assumed.
 -- is_unowned: the group had members, and none of them owned the partitions.
 SELECT
   jumps.offsets_partition, jumps.group_id, jumps.incarnation, jumps.member_id, jumps.topic, jumps.cause,

@@ -62,7 +62,7 @@ WITH counted AS (
     FROM refused_record
     WHERE bug IS NOT NULL
     GROUP BY partition, group_id
-), judged AS (
+), evaluated AS (
     SELECT
         states.partition, states.group_id, states.incarnation, states.group_type, states.state, states.offset,
         states.captured_at, states.history, states.upgradable_reason, states.generation,
@@ -99,8 +99,8 @@ WITH counted AS (
     WHERE states.group_type IN ('classic', 'simple') OR (states.group_type = 'consumer' AND counted.classic_members > 0)
 )
 SELECT
-    judged.partition, judged.group_id, judged.incarnation, judged.group_type, judged.kind, judged.state, judged.verdict,
-    CASE judged.verdict
+    evaluated.partition, evaluated.group_id, evaluated.incarnation, evaluated.group_type, evaluated.kind, evaluated.state, evaluated.verdict,
+    CASE evaluated.verdict
         WHEN 'online' THEN 'can move now, while members run'
         WHEN 'replaced' THEN 'Empty: the first member of the new protocol makes a new group, commits stay'
         WHEN 'after_stop' THEN 'can move once all members have stopped'
@@ -112,42 +112,42 @@ SELECT
         WHEN 'mixed' THEN 'half-way: members of both protocols'
         WHEN 'only_classic' THEN 'a consumer group in which all members use the classic protocol'
     END AS meaning,
-    CASE WHEN judged.verdict <> 'unknown'
-        THEN judged.verdict IN ('online', 'replaced', 'mixed', 'only_classic')
-    END AS can_move, judged.upgradable_reason AS reasons, judged.members,
-    CASE WHEN judged.verdict = 'online' THEN judged.members + 1 END AS size_needed, judged.static_members,
-    judged.classic_members, judged.consumer_members, judged.protocol,
+    CASE WHEN evaluated.verdict <> 'unknown'
+        THEN evaluated.verdict IN ('online', 'replaced', 'mixed', 'only_classic')
+    END AS can_move, evaluated.upgradable_reason AS reasons, evaluated.members,
+    CASE WHEN evaluated.verdict = 'online' THEN evaluated.members + 1 END AS size_needed, evaluated.static_members,
+    evaluated.classic_members, evaluated.consumer_members, evaluated.protocol,
     CASE
-        WHEN judged.kind <> 'consumer' OR judged.protocol IS NULL THEN NULL
-        WHEN judged.protocol = 'range' THEN 'range'
-        WHEN judged.protocol IN ('sticky', 'cooperative-sticky', 'roundrobin') THEN 'uniform'
+        WHEN evaluated.kind <> 'consumer' OR evaluated.protocol IS NULL THEN NULL
+        WHEN evaluated.protocol = 'range' THEN 'range'
+        WHEN evaluated.protocol IN ('sticky', 'cooperative-sticky', 'roundrobin') THEN 'uniform'
         ELSE 'none'
     END AS assignor_note,
-    judged.mode, coalesce(stops.rebalances, 0) AS rebalances,
+    evaluated.mode, coalesce(stops.rebalances, 0) AS rebalances,
     CASE WHEN observed.observed_ms >= 600000
         THEN round(coalesce(stops.rebalances, 0) * 3.6e6 / observed.observed_ms, 3)
     END AS rebalances_per_hour,
     stops.stopped AS partitions_stopped, coalesce(stops.is_minimum, false) AS is_minimum, stops.unowned_ms,
     estimated.stop_max_p95_ms, estimated.known AS stops_known, troubled.patterns AS troubles, upgrades.mixed_since,
-    judged.last_joined_at, judged.verdict = 'mixed' AND judged.consumer_members = 1 AS has_last_consumer,
+    evaluated.last_joined_at, evaluated.verdict = 'mixed' AND evaluated.consumer_members = 1 AS has_last_consumer,
     CASE WHEN shared.most < shared.known THEN false WHEN shared.known = shared.members THEN true END AS has_common_protocol,
-    judged.rebalance_timeout_ms, judged.least_session_timeout_ms, judged.session_timeout_ms,
-    CASE WHEN judged.is_malformed THEN concat_ws(', ', 'KAFKA-20662', bugs.known_bugs) ELSE bugs.known_bugs END AS known_bugs,
-    judged.offset, judged.captured_at, judged.history
-FROM judged
+    evaluated.rebalance_timeout_ms, evaluated.least_session_timeout_ms, evaluated.session_timeout_ms,
+    CASE WHEN evaluated.is_malformed THEN concat_ws(', ', 'KAFKA-20662', bugs.known_bugs) ELSE bugs.known_bugs END AS known_bugs,
+    evaluated.offset, evaluated.captured_at, evaluated.history
+FROM evaluated
 LEFT JOIN observed
-    ON observed.partition = judged.partition AND observed.group_id = judged.group_id
-    AND observed.incarnation = judged.incarnation
+    ON observed.partition = evaluated.partition AND observed.group_id = evaluated.group_id
+    AND observed.incarnation = evaluated.incarnation
 LEFT JOIN stops
-    ON stops.partition = judged.partition AND stops.group_id = judged.group_id AND stops.incarnation = judged.incarnation
+    ON stops.partition = evaluated.partition AND stops.group_id = evaluated.group_id AND stops.incarnation = evaluated.incarnation
 LEFT JOIN estimated
-    ON estimated.partition = judged.partition AND estimated.group_id = judged.group_id
-    AND estimated.incarnation = judged.incarnation
+    ON estimated.partition = evaluated.partition AND estimated.group_id = evaluated.group_id
+    AND estimated.incarnation = evaluated.incarnation
 LEFT JOIN troubled
-    ON troubled.partition = judged.partition AND troubled.group_id = judged.group_id
-    AND troubled.incarnation = judged.incarnation
+    ON troubled.partition = evaluated.partition AND troubled.group_id = evaluated.group_id
+    AND troubled.incarnation = evaluated.incarnation
 LEFT JOIN upgrades
-    ON upgrades.partition = judged.partition AND upgrades.group_id = judged.group_id
-    AND upgrades.incarnation = judged.incarnation
-LEFT JOIN bugs ON bugs.partition = judged.partition AND bugs.group_id = judged.group_id
-LEFT JOIN common_protocols AS shared ON shared.partition = judged.partition AND shared.group_id = judged.group_id
+    ON upgrades.partition = evaluated.partition AND upgrades.group_id = evaluated.group_id
+    AND upgrades.incarnation = evaluated.incarnation
+LEFT JOIN bugs ON bugs.partition = evaluated.partition AND bugs.group_id = evaluated.group_id
+LEFT JOIN common_protocols AS shared ON shared.partition = evaluated.partition AND shared.group_id = evaluated.group_id

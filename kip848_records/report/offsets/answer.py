@@ -14,7 +14,7 @@ from kip848_records.report.offsets.gone import gone, members_now, topics_of_file
 from kip848_records.report.offsets.keys import Scope, histories, partitions
 from kip848_records.report.sql import query
 from kip848_records.tables.errors import NoGroupError, TablesError
-from kip848_records.tables.location import groups_command, place_text
+from kip848_records.tables.location import groups_command, location_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -102,7 +102,7 @@ def _cluster_of_group(tables: Tables, group: str, cluster: str | None, places: S
     if not clusters:
         groups = [row.group_id for row in tables.rows(query("groups_in_log"), cluster)]
         command = groups_command(tables.shown)
-        raise NoGroupError.named(group, place_text(tables.shown), groups, command, has_commits=True)
+        raise NoGroupError.named(group, location_text(tables.shown), groups, command, has_commits=True)
     if len(clusters) > 1:
         raise TablesError.several_clusters(group, clusters)
     return str(clusters[0])

@@ -32,7 +32,7 @@ from kip848_records.report.page.phrases import (
     silent_text,
 )
 from kip848_records.report.runbook import entries
-from kip848_records.tables.location import is_of_sources, is_schema, place_arguments, place_text
+from kip848_records.tables.location import is_of_sources, is_schema, location_arguments, location_text
 from kip848_records.text import CLOCK_WENT_BACK, count_text, printable, ranges_text, span_text
 from kip848_records.times import time_text
 from kip848_records.wording import HEALTH, causes_text, member_states
@@ -93,7 +93,7 @@ def commands(contents: Contents) -> dict[str, str]:
     """Return the arguments that name the tables from anywhere, and the check that the page has the results of."""
     location = contents.location
     is_named = is_schema(location) or is_of_sources(location) or URI.match(location)
-    tables = place_arguments(location if is_named else str(Path(location).absolute()))
+    tables = location_arguments(location if is_named else str(Path(location).absolute()))
     cluster = "" if contents.only is None else f" --cluster {shlex.quote(contents.only)}"
     given = {name: str(Path(path).absolute()) for name, path in contents.files.items() if path is not None}
     files = "".join(f" --{name} {shlex.quote(path)}" for name, path in given.items())
@@ -114,7 +114,7 @@ def _overview(contents: Contents) -> dict[str, Any]:
         return "#" + urlencode({"group": group_id} | ({"cluster": cluster} if several else {}))
 
     return {
-        "place": place_text(contents.location),
+        "place": location_text(contents.location),
         "commands": commands(contents),
         "captured": contents.captured,
         "news": contents.news,

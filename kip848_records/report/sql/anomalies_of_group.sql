@@ -1,4 +1,4 @@
--- What in the group's records contradicts the protocol, by kind, the latest of each. Records that no broker loads are told of
+-- What in the group's records contradicts the protocol, by kind, the latest of each. Records that no broker loads are named
 -- elsewhere.
 SELECT kind, count(*) AS found, max(anomaly.offset) AS last_offset, max(partition) AS in_partition,
     bool_or(is_proven) AS is_proven

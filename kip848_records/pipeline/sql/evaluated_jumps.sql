@@ -11,8 +11,8 @@
    owned partitions of the topic lost their offsets at that time: only its deletion does that.
 
    While a member owns a partition of a topic, its group subscribes to it, and neither age nor a tool removes a commit. A
-   commit with a retention of its own is judged by that alone. `assumed_ms`: the retention of the brokers, if it is assumed
-   because it is not known: all other ages are judged by it. In a classic group without members, offsets age from the
+   commit with a retention of its own is evaluated by that alone. `assumed_ms`: the retention of the brokers, if it is assumed
+   because it is not known: all other ages are evaluated by it. In a classic group without members, offsets age from the
    time on at which it became Empty. #}
 WITH found AS (
     SELECT jumps.*, ended.group_id IS NOT NULL AS has_ended
@@ -124,7 +124,7 @@ WITH found AS (
             RANGE BETWEEN {{ together_ms }} PRECEDING AND {{ together_ms }} FOLLOWING
         ),
         at_once AS (PARTITION BY lost.offsets_partition, lost.group_id, lost.topic, lost.jumped_at)
-), judged AS (
+), evaluated AS (
     SELECT
         found.*,
         evidence.is_kept = 1
@@ -157,4 +157,4 @@ SELECT
         WHEN jumps.is_kept THEN 'deleted'
         ELSE 'deleted_or_topic_deleted'
     END AS cause
-FROM judged AS jumps
+FROM evaluated AS jumps
