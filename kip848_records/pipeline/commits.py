@@ -71,7 +71,7 @@ _SQL_TYPES: Final = {pa.string(): "string", pa.int32(): "int", pa.int64(): "bigi
 class Commits:
     """The offset commits of a log.
 
-    `written`: log rows of commits and markers, their transactions resolved. `checked`: the commits, decoded
+    `written`: log rows of commits and markers that count, their transactions resolved. `checked`: the commits, decoded
     (`decode.records.checked_commits`). `last`: the last row of each key that counts. `pending`: those of open
     transactions; None if there can be none. `rows`: what they add to tables that hold records of all types, and the
     topics that they name; the replay quarantines those that could not be read.
@@ -91,7 +91,10 @@ class Commits:
         engine, dialect = log.engine, facts.inputs.dialect
         written = log.offset_commits()
         if facts.counts.pending:
-            written = engine.materialize(with_outcomes(engine, written), "commits")
+            written = with_outcomes(engine, written)
+        written = facts.replayable(engine, written)
+        if facts.counts.pending or facts.stale is not None:
+            written = engine.materialize(written, "commits")
         checked = engine.materialize(checked_commits(engine, written, dialect), "checked-commits")
         last = engine.materialize(last_counted(engine, written), "last-commits")
         columns = ", ".join(f"checked.{name}" for name in FAILURE_COLUMNS.names)
@@ -105,8 +108,7 @@ class Commits:
         pending = None
         # Without any pending record, the marker of a transaction may still be among what could not be read.
         if facts.counts.pending or facts.counts.first_error is not None:
-            counted = facts.replayable(engine, written)
-            pending = pending_commits(engine, written, counted)
+            pending = pending_commits(engine, written)
             if facts.undecided:
                 pending = with_undecided(engine, pending, facts.undecided)
             pending = engine.materialize(pending, "pending-commits")

@@ -44,14 +44,14 @@ _FOUND: Final = pa.schema(
 _PARTITIONS: Final = pa.schema([("partition", pa.int32()), ("captured_at", TIMES), ("last_lost_offset", pa.int64())])
 
 
-def pending_commits(engine: Engine, commits: Relation, replayable: Relation) -> Relation:
+def pending_commits(engine: Engine, commits: Relation) -> Relation:
     """Return the log rows of offset commits in open transactions.
 
-    `commits`: log rows with offset commits and markers, their transactions resolved; `replayable`: those of them that
-    count. A source without markers has no open transaction here.
+    `commits`: log rows with offset commits and markers that count, their transactions resolved. A source without
+    markers has no open transaction here.
     """
     text = rendered("pipeline/sql/pending_commits.sql", is_readable=IS_READABLE, is_commit=IS_OFFSET_COMMIT)
-    return engine.sql(text, commits=replayable, markers=commits)
+    return engine.sql(text, commits=commits)
 
 
 def open_transactions(engine: Engine, log: Relation, pending: Relation, inputs: ReplayInputs) -> Relation:

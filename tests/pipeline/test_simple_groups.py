@@ -13,6 +13,7 @@ from kip848_records.queries.questions import questions
 from kip848_records.specs.log_columns import TOPIC
 from kip848_records.tables.__init__ import DEFAULT_CLUSTER
 from tests.audits import table_rows
+from tests.cli import offsets_log
 from tests.progress import Watcher
 from tests.protocol.segment_writer import Record, write_batch, write_marker
 
@@ -86,3 +87,16 @@ def test_it_is_explained_as_every_group(groups, tmp_path, capsys):
             "  no member, committed offsets only, 2 partitions, last commit at",
             "    1970-01-01 00:00:01 UTC",
         ]
+
+
+def test_a_commit_that_was_removed_before_the_newer_copy_was_made_does_not_count(tmp_path):
+    """The newer copy has neither the commit nor its tombstone: the cleaner removed both."""
+    older = [offsets_log.commit(0, 5), offsets_log.commit(1, 5, group="h")]
+    since = [offsets_log.commit(2, None), *(offsets_log.commit(each, each, group="h") for each in (3, 4, 5))]
+    offsets_log.write(tmp_path / "older", *older)
+    offsets_log.write(tmp_path / "newer", *older, *since, without={0, 1, 2})
+    copies = tuple(str(tmp_path / name) for name in ("older", "newer"))
+    run_audit(None, AuditOptions(copies, str(tmp_path / "out"), offset_commits=True), Watcher())
+    for table in ("group_state", "latest_state", "commit_progress"):
+        rows = table_rows(tmp_path / "out", table, DEFAULT_CLUSTER)
+        assert {row["group_id"] for row in rows} == {"h"}, table

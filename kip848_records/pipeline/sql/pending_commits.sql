@@ -11,7 +11,7 @@ FROM (
 ) AS pending
 LEFT JOIN (
     SELECT log.partition, log.producer_id, max(log.offset) AS offset
-    FROM {markers} AS log
+    FROM {commits} AS log
     WHERE log.control IS NOT NULL
     GROUP BY log.partition, log.producer_id
 ) AS ended ON ended.partition = pending.partition AND ended.producer_id = pending.producer_id
