@@ -315,7 +315,8 @@ class ObservedRows:
                 self.subscriptions.add(row.member_id, self._resolved(0, None, place, topics))
         if row.assigned is not None and row.topics is not None:
             is_idle = not row.standby_tasks and not any(partitions for _, partitions in map(_fields, row.assigned))
-            self._owned(row.member_id, 0, place, place, place, place, is_idle=is_idle)
+            place_before = row.incarnation, row.generation - 1
+            self._owned(Owned(row.member_id, 0, place, place, is_idle, place, place), place_before)
 
     def _worker(self, row: Row) -> None:
         self.workers.add(row)
@@ -337,38 +338,28 @@ class ObservedRows:
     def _member_state(self, row: Row) -> None:
         if row.to_at is None:
             self.unsettled.append(row)
-        is_known = row.from_at is not None and row.owned_units is not None and row.group_type != STREAMS
+        has_units, begin, end = bool(row.owned_units), row.from_at, row.to_at
+        is_known = begin is not None and row.owned_units is not None and row.group_type != STREAMS
         # Without all records, that a member has something is still known: only that it has nothing is not.
-        if not is_known or (row.history not in SEEN and not row.owned_units):
-            return
-        settled = (row.from_at, row.to_at) if row.state == RECONCILED else (None, None)
-        self._owned(row.member_id, row.from_offset, row.from_at, row.to_at, *settled, is_idle=not row.owned_units)
+        if is_known and (has_units or row.history in SEEN):
+            settled = (begin, end) if row.state == RECONCILED else (None, None)
+            self._owned(Owned(row.member_id, row.from_offset, begin, end, not has_units, *settled), begin)
 
     def _lag(self, row: Row) -> None:
         if row.status == OPEN and not row.superseded and row.blocked_by:
             self.waiting.add((row.incarnation, row.member_id))
 
-    def _owned(  # noqa: PLR0913, PLR0917 - the fields of `Owned`
-        self,
-        member_id: str,
-        offset: int,
-        begin: Moment,
-        end: Moment,
-        settled_from: Moment,
-        settled_to: Moment,
-        *,
-        is_idle: bool,
-    ) -> None:
-        """Remember what a member has; what it had goes on if it begins where that ended."""
-        before = self.owned.last.get(member_id)
-        if before is None or before.is_idle != is_idle or not _goes_on(before.end, begin):
-            self.owned.add(member_id, Owned(member_id, offset, begin, end, is_idle, settled_from, settled_to))
+    def _owned(self, now: Owned, end_before: Any) -> None:  # noqa: ANN401 - as in `Owned`
+        """Remember what a member has; what it had goes on if it ended at `end_before`."""
+        before = self.owned.last.get(now.member_id)
+        if before is None or before.is_idle != now.is_idle or before.end != end_before:
+            self.owned.add(now.member_id, now)
             return
-        before.end = end
-        if settled_from is not None:
-            before.settled_to = settled_to
+        before.end = now.end
+        if now.settled_from is not None:
+            before.settled_to = now.settled_to
             if before.settled_from is None:
-                before.settled_from = settled_from
+                before.settled_from = now.settled_from
 
     def _gap(self, row: Row) -> None:
         if not row.unowned_ms or row.from_member is None or row.released_at is None:
@@ -430,14 +421,6 @@ def _first_units(unapplied: Any) -> tuple[Any, ...]:  # noqa: ANN401 - the colum
 
 def _fields(assigned: Any) -> tuple[Any, Any]:  # noqa: ANN401
     return (assigned["topic"], assigned["partitions"]) if isinstance(assigned, dict) else assigned
-
-
-def _goes_on(end: Moment, begin: Moment) -> bool:
-    """Return whether one time begins where another ended, or with the next generation."""
-    if isinstance(begin, tuple) and isinstance(end, tuple):
-        incarnation, generation = end
-        return begin == (incarnation, generation + 1)
-    return end == begin
 
 
 _METHODS: Final[Mapping[str, Callable[[ObservedRows, Row], None]]] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.kinds import CLASSIC
@@ -18,21 +17,16 @@ if TYPE_CHECKING:
     from kip848_records.replay.group.known_history import KnownHistory
     from kip848_records.replay.rows import Row
 
-_NEW_ROW: Final[Mapping[str, Callable[[Iterable[Any]], Row]]] = {
-    table: partial(tuple.__new__, row_class) for table, row_class in ROW_CLASSES.items()
-}
-"""Creates a row from its fields; `_make`, which counts them, takes three times as long."""
-
 _WITH_HISTORY: Final = frozenset(table for table, row_class in ROW_CLASSES.items() if "history" in row_class._fields)
 """Other rows are anomalies, and those that one record contains, so that no missing record makes them wrong."""
 
 _HISTORY: Final = {
-    (True, True): OBSERVED,
-    (True, False): RIGHT_CENSORED,
-    (False, True): LEFT_CENSORED,
-    (False, False): CENSORED,
+    (True, True): (OBSERVED,),
+    (True, False): (RIGHT_CENSORED,),
+    (False, True): (LEFT_CENSORED,),
+    (False, False): (CENSORED,),
 }
-"""Whether no record is missing among those that a row depends on, and whether it has ended -> `history`."""
+"""Whether no record is missing among those that a row depends on, and whether it has ended -> `(history,)`."""
 
 _OF_A_MOMENT: Final = ("classic_generation", "group_migration")
 """Rows that a later jump of epochs makes no less true."""
@@ -65,17 +59,20 @@ def finished_rows(context: Context, history: KnownHistory) -> Iterator[Any]:
     its causes and their members if it lies before the history is complete.
     """
     first, last = history.first_run
+    new_row: Callable[[type[Any], Iterable[Any]], Row] = (
+        tuple.__new__
+    )  # `_make`, which counts fields, is three times as slow
     for name, fields, begin, end, has_end, extra in context.rows.take():
         if name == "anomaly":
             yield from _anomaly(begin, Anomaly._make(fields), extra, history, context)
         elif name == "refused_record":
             yield _refused(begin, RefusedRecord._make(fields), extra, history)
         elif name not in _WITH_HISTORY:
-            yield _NEW_ROW[name](fields)
+            yield new_row(ROW_CLASSES[name], fields)
         else:
             # Most logs have one complete range: most rows need no search.
             is_seen = first <= begin <= end <= last or history.is_seen(begin, end)
-            row = _NEW_ROW[name]((*fields, _HISTORY[is_seen, has_end]))
+            row = new_row(ROW_CLASSES[name], fields + _HISTORY[is_seen, has_end])
             if history.has_jumps and name not in _OF_A_MOMENT:
                 ended_before = has_end and history.is_before_jump(end)
                 if ended_before and name not in _ENDS:

@@ -82,7 +82,7 @@ class StateTimeline:
         begin = operation.last if is_begin_seen else NEVER
         run = self._run = _Run(*named)
         self._from_at, self._from_offset, self._began = operation.at, operation.last, begin
-        phase = run._replace(state=_UNCONVERGED) if state in CONVERGING else run
+        phase = _Run(context.incarnation, group_type, _UNCONVERGED) if state in CONVERGING else run
         if phase != self._phase:
             self._phase = phase
             self.since_at, self.since_offset = operation.at, begin
