@@ -40,6 +40,7 @@ _CLASSIC_GROUP: Final = Role.CLASSIC_GROUP
 _SIMPLE: Final = "simple"
 _DELETED_EPOCH: Final = -1
 _DIALECT: Final = "kafka"
+_NOTHING: Final[frozenset[int]] = frozenset()
 _EXPECTED: Final = "a record that can be replayed"
 
 
@@ -53,7 +54,7 @@ class LoadedMember:
 
     def __init__(self, offset: int) -> None:
         self.epoch = 0
-        self.held: frozenset[int] = frozenset()
+        self.held = _NOTHING
         self.is_described = self.is_overtaken = False
         self.offset = offset
 
@@ -330,15 +331,15 @@ class LoadedGroup:
                 return
             member = self._members[member_id] = LoadedMember(record.offset)
         self._check_undescribed(member, record)
-        before, held = member.held, frozenset[int]()
+        before, held = member.held, _NOTHING
         if value is None:
             member.epoch = _DELETED_EPOCH
         else:
-            member.epoch = value.member_epoch
-            held = value.assigned | value.pending if value.pending else value.assigned
-            is_shorter = len(held) < len(value.assigned) + len(value.pending)
-            if is_shorter and list(owned(KINDS[record.kind], value.assigned & value.pending)):
-                self._refuse(record, self._rules.held_twice)
+            member.epoch, held = value.member_epoch, value.assigned
+            if value.pending:
+                held |= value.pending
+                if list(owned(KINDS[record.kind], value.assigned & value.pending)):
+                    self._refuse(record, self._rules.held_twice)
         member.offset = record.offset
         if held == before and not member.is_overtaken:
             return
