@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -48,7 +49,7 @@ from kip848_records.specs.tables import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from kip848_records.specs.columns import TableSpec
 
@@ -82,12 +83,15 @@ def table_of(row_class: type[Any]) -> str:
     return next(name for name, each in _TABLES.items() if each is row_class)
 
 
-def row_writer(spec: TableSpec, *absent: str) -> Callable[..., None]:
+def row_writer(spec: TableSpec, *absent: str, **parts: Sequence[str]) -> Callable[..., None]:
     """Return a function that takes the replay's context and columns by name, and keeps a row until the group's end.
 
     The function takes neither columns that are known at the group's end, nor `group_id`, nor the partition of
     `__consumer_offsets`, nor those that are `absent`: null, because only other kinds of groups have them. `incarnation`
     is the present one by default. A wrong name raises TypeError.
+
+    `parts`: by argument, the columns that it has as a tuple. Python passes more than 14 arguments by name in a dict,
+    which takes longer than all else that is done for a row.
 
     It also takes, behind the context, the offset of the first record that the row depends on. `end`: that of the last
     one, the operation's latest by default. `has_end`: the subject of the row has ended. `extra`: see `history`. A row
@@ -96,11 +100,12 @@ def row_writer(spec: TableSpec, *absent: str) -> Callable[..., None]:
     names = [name for name in _names(spec) if name != HISTORY.name]
     known = {OFFSETS_PARTITION if OFFSETS_PARTITION in names else "partition": "context.partition"}
     known |= {"group_id": "context.group_id", **dict.fromkeys((*_AT_THE_END, *absent), "None")}
-    given = [name for name in names if name not in known]
+    given = [name for name in names if name not in {*known, *chain(*parts.values())}]
     fields = ", ".join((known | _PRESENT).get(name, name) for name in names)
     given = [f"{name}=None" if name in _PRESENT else name for name in given]
     return _function(
-        f"context, begin, *, {', '.join(given)}, end=None, has_end=True, extra=()",
+        f"context, begin, *, {', '.join([*parts, *given])}, end=None, has_end=True, extra=()",
+        *(f"{', '.join(columns)}, = {part}" for part, columns in parts.items()),
         "_rows = context.rows.rows",
         "_last = context.operation.last if end is None else end",
         f"_rows.append(({spec.name!r}, ({fields}), begin, _last, has_end, extra))",

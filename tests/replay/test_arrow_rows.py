@@ -97,6 +97,17 @@ def test_a_row_takes_its_columns_by_name_in_any_order():
     assert context.rows.rows == [(*expected, 5, True, ()), (*expected, 4, False, (1,))]
 
 
+def test_columns_that_come_together_are_one_argument():
+    context = Context(ReplayInputs("kafka", None, {}), PartitionNumbers(), 7, "g")
+    write = row_writer(KINDS, part=("names", "number"))
+    write(context, 3, part=(("a",), 1), at=2, awaited=None, key=b"k")
+    assert [row[1] for row in context.rows.rows] == [(1, 2, ("a",), None, b"k", None)]
+    with pytest.raises(TypeError, match="number"):
+        write(context, 3, part=(("a",), 1), **GIVEN)
+    with pytest.raises(ValueError, match="unpack"):
+        write(context, 3, part=(1,), at=2, awaited=None, key=b"k")
+
+
 def test_many_rows_wait_in_a_file(monkeypatch):
     monkeypatch.setattr(spill, "LIMIT", 3)
     context = Context(ReplayInputs("kafka", None, {}), PartitionNumbers(), 7, "g")

@@ -38,7 +38,13 @@ if TYPE_CHECKING:
     from kip848_records.replay.group.context import Context
     from kip848_records.replay.records import ClassicMemberValue
 
-_write: Final = row_writer(PARTITION_HANDOVER, "topic_id", "group_epoch")
+_write: Final = row_writer(
+    PARTITION_HANDOVER,
+    *("topic_id", "group_epoch"),
+    released=("released_at", "released_offset"),
+    unowned=("unowned_ms", "unowned_max_ms"),
+    acquired=("acquired_offset", "to_member", "acquired_at", "generation"),
+)
 _new_warm_up: Final = new_struct(WARM_UP)
 
 _TO_NONE: Final = (None, None, None, None)
@@ -152,26 +158,19 @@ class ConsumerRules(ProtocolRules):
         """
         context = self._context
         topic, number = context.numbers.of_names.name(unit)
-        released_at, released_offset = released
-        unowned_ms, unowned_max_ms = unowned
-        acquired_offset, to_member, acquired_at, generation = acquired
+        unowned_ms, _ = unowned
         _write(
             context,
             owner.offset,
             group_type=CLASSIC,
             topic=topic,
             partition=number,
-            acquired_offset=acquired_offset,
             from_member=owner.member_id,
-            released_at=released_at,
-            released_offset=released_offset,
-            to_member=to_member,
-            acquired_at=acquired_at,
-            unowned_ms=unowned_ms,
-            unowned_max_ms=unowned_max_ms,
+            released=released,
+            unowned=unowned,
+            acquired=acquired,
             wanted=True,
             wanted_ms=unowned_ms,
-            generation=generation,
             clock_skew=context.operation.is_skewed(owner.offset, unowned_ms),
             end=end,
             has_end=has_end,

@@ -5,22 +5,21 @@ The latter are what `consumption_stop` compares with offset commits. The replay 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import CONSUMER
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import MOVED, REVOKED
+from kip848_records.replay.modern.handover import Handover
 from kip848_records.replay.modern.ownership import Ownership
 from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import PARTITION_HANDOVER, STOPPED_PARTITION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kip848_records.replay.modern.member import Member
     from kip848_records.replay.modern.timelines.open_rebalance import OpenRebalance
 
-_write: Final = row_writer(PARTITION_HANDOVER, "topic", "unowned_max_ms", "generation")
+_write: Final = row_writer(PARTITION_HANDOVER, "topic", "unowned_max_ms", "generation", handover=Handover._fields)
 _write_stopped: Final = row_writer(STOPPED_PARTITION, "topic")
 
 
@@ -28,7 +27,7 @@ class ConsumerOwnership(Ownership):
     """The owners of an incarnation's partitions."""
 
     def _emit(
-        self, partition: int, begin: int, columns: Mapping[str, Any], member: Member | None, *, has_end: bool = True
+        self, partition: int, begin: int, handover: Handover, member: Member | None, *, has_end: bool = True
     ) -> None:
         context = self._context
         topic_id, number = context.numbers.name(partition)
@@ -39,14 +38,13 @@ class ConsumerOwnership(Ownership):
             topic_id=topic_id,
             partition=number,
             group_epoch=None if member is None else member.epoch,
-            **columns,
+            handover=handover,
             has_end=has_end,
         )
         # A gap that is open at the end may yet end with a new owner.
         is_decided = has_end or member is not None
-        if context.reads_commits and columns["from_member"] is not None and is_decided and not self._is_ending:
-            released = columns["released_offset"]
-            self._emit_stopped(partition, self._rebalances.open, begin, released, member)
+        if context.reads_commits and handover.from_member is not None and is_decided and not self._is_ending:
+            self._emit_stopped(partition, self._rebalances.open, begin, handover.released_offset, member)
 
     def _emit_stopped(
         self, partition: int, rebalance: OpenRebalance | None, begin: int, released: int | None, member: Member | None

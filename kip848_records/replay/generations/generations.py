@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from kip848_records.replay.generations.cause import cause_of, mode_of
@@ -9,7 +10,7 @@ from kip848_records.replay.generations.generation import Generation
 from kip848_records.replay.generations.last_owners import LastOwners
 from kip848_records.replay.generations.rebalances import ClassicRebalances
 from kip848_records.replay.generations.round import Round, members_and_stopped
-from kip848_records.replay.generations.rules import End
+from kip848_records.replay.generations.rules import End, MemberColumns
 from kip848_records.replay.generations.stays import GenerationStays
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.known_history import NEVER
@@ -34,7 +35,12 @@ if TYPE_CHECKING:
 
 _write_anomaly: Final = row_writer(ANOMALY)
 _write_generation: Final = row_writer(CLASSIC_GENERATION)
-_write_member: Final = row_writer(CLASSIC_MEMBER)
+_OF_MEMBER: Final = (
+    *("member_id", "instance_id", "client_id", "client_host", "session_timeout_ms", "rebalance_timeout_ms", "topics"),
+    *("subscription_error", "assignment_error", "subscription_version", "user_data_bytes"),
+)
+_of_member: Final = attrgetter(*_OF_MEMBER)
+_write_member: Final = row_writer(CLASSIC_MEMBER, member=_OF_MEMBER, columns=MemberColumns._fields)
 _new_unapplied: Final = new_struct(UNAPPLIED)
 
 NEXT_GENERATION: Final = "next_generation"
@@ -258,23 +264,13 @@ class Generations:
                 context,
                 now.offset,
                 generation=value.generation,
-                member_id=member.member_id,
-                instance_id=member.instance_id,
-                client_id=member.client_id,
-                client_host=member.client_host,
-                session_timeout_ms=member.session_timeout_ms,
-                rebalance_timeout_ms=member.rebalance_timeout_ms,
+                member=_of_member(member),
+                columns=rules.member_columns(now, member),
                 is_leader=member.member_id == value.leader,
-                topics=member.topics,
                 owned=owned,
                 assigned=assigned,
                 subscription=member.subscription_bytes,
                 assignment=member.assignment_bytes,
-                subscription_error=member.subscription_error,
-                assignment_error=member.assignment_error,
-                subscription_version=member.subscription_version,
-                user_data_bytes=member.user_data_bytes,
-                **rules.member_columns(now, member)._asdict(),
             )
             rules.emit_member(now, member)
 

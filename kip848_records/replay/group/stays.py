@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     Left = tuple[int | None, int | None, int | None, str | None]
 
-_write: Final = row_writer(MEMBERSHIP)
-
 PRESENT: Final[Left] = (None, None, None, None)
 _IDENTITY: Final = (
     *("instance_id", "client_id", "client_host", "rack_id", "server_assignor"),
     *("rebalance_timeout_ms", "session_timeout_ms", "topics", "regex", "process_id", "topology_epoch"),
     "classic_protocols",
 )
+
+_write: Final = row_writer(MEMBERSHIP, left=("left_at", "left_offset", "left_epoch", "left_how"), identity=_IDENTITY)
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +76,7 @@ class Stays:
         """Write a stay; None if only its end was seen. `left`: time, offset and epoch of the end, and how it left."""
         context = self.context
         value = topology_lag_ms = None
-        left_at, left_offset, left_epoch, left_how = left
+        _, left_offset, *_ = left
         if stay is not None:
             value = stay.value
             operation = context.operation
@@ -91,13 +91,10 @@ class Stays:
             joined_at=None if stay is None else stay.joined_at,
             joined_epoch=None if stay is None else stay.joined_epoch,
             joined_how=None if stay is None else stay.joined_how,
-            left_at=left_at,
-            left_offset=left_offset,
-            left_epoch=left_epoch,
-            left_how=left_how,
+            left=left,
             returned=False,
             away_ms=away_ms,
             topology_lag_ms=topology_lag_ms,
-            **{name: getattr(value, name, None) for name in _IDENTITY},
+            identity=[getattr(value, name, None) for name in _IDENTITY],
             has_end=left_offset is not None,
         )

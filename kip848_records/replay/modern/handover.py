@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from kip848_records.replay.group.context import Stopwatch, ms_between
 
@@ -28,6 +28,21 @@ class Gap:
     wanted: Stopwatch = field(default_factory=Stopwatch)
 
 
+class Handover(NamedTuple):
+    """The columns that the tables of handovers share."""
+
+    from_member: str | None
+    released_at: int | None
+    released_offset: int | None
+    unowned_ms: int | None
+    wanted: bool | None
+    wanted_ms: int | None
+    acquired_offset: int | None
+    to_member: str | None
+    acquired_at: int | None
+    clock_skew: bool
+
+
 def handover(  # noqa: PLR0913 - two owners and what is between them
     operation: Operation,
     from_member: str | None,
@@ -37,8 +52,8 @@ def handover(  # noqa: PLR0913 - two owners and what is between them
     gap: Gap | None = None,
     elapsed: int | None = None,
     was_wanted: bool | None = None,
-) -> dict[str, Any]:
-    """Return the columns that the tables of handovers share.
+) -> Handover:
+    """Return a handover.
 
     `member`: the new owner, None: there is none. `gap`: the time without an owner, which ended at the time `at` and at
     `elapsed`, each None if unknown; without a gap the previous owner, if any, has not released the partition.
@@ -50,15 +65,15 @@ def handover(  # noqa: PLR0913 - two owners and what is between them
         wanted_ms = None if elapsed is None else gap.wanted.ms_until(elapsed)
         is_too_short = unowned_ms is not None and wanted_ms is not None and wanted_ms > unowned_ms
         clock_skew = is_too_short or operation.is_skewed(gap.offset, unowned_ms)
-    return {
-        "from_member": from_member,
-        "released_at": None if gap is None else gap.at,
-        "released_offset": None if gap is None else gap.offset,
-        "unowned_ms": unowned_ms,
-        "wanted": was_wanted,
-        "wanted_ms": wanted_ms,
-        "acquired_offset": None if member is None else member.current_offset,
-        "to_member": None if member is None else member.member_id,
-        "acquired_at": None if member is None else at,
-        "clock_skew": clock_skew,
-    }
+    return Handover(
+        from_member,
+        None if gap is None else gap.at,
+        None if gap is None else gap.offset,
+        unowned_ms,
+        was_wanted,
+        wanted_ms,
+        None if member is None else member.current_offset,
+        None if member is None else member.member_id,
+        None if member is None else at,
+        clock_skew,
+    )

@@ -6,7 +6,7 @@ static member that is away (member epoch -2) still holds its partitions, but own
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from kip848_records.kinds import KINDS
 from kip848_records.replay.group.known_history import NEVER
@@ -16,9 +16,10 @@ from kip848_records.replay.modern.member import AWAY_EPOCH, NOTHING
 from kip848_records.replay.modern.ownership_intervals import OwnershipIntervals
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from kip848_records.replay.group.context import Context
+    from kip848_records.replay.modern.handover import Handover
     from kip848_records.replay.modern.member import Member
     from kip848_records.replay.modern.ownership_intervals import Begin
     from kip848_records.replay.modern.targets import Assignment, Targets
@@ -187,7 +188,7 @@ class Ownership:
         """
         acquisitions: dict[Member, Acquisition] = {}
         for unit in self._units.owned(self._changed):
-            owner = next((holder for holder in reversed(self.holders.get(unit, ())) if not holder.was_away), None)
+            owner = self._owner_of(unit)
             if owner is None:
                 self._stays.end(unit)
                 continue
@@ -231,12 +232,8 @@ class Ownership:
                 waits.gained(member, partition)
 
     def _release(self, member: Member, partition: int) -> None:
-        # The newest claim counts: a member with a successor releases nothing.
-        for holder in reversed(self.holders[partition]):
-            if not holder.was_away:
-                if holder is member:
-                    self._released[partition] = member
-                return
+        if self._owner_of(partition) is member:  # one with a successor releases nothing
+            self._released[partition] = member
 
     def _acquire(self, member: Member, partition: int) -> None:
         operation = self._context.operation
@@ -273,14 +270,16 @@ class Ownership:
 
     def _open_gaps(self) -> None:
         for partition, member in self._released.items():
-            if self._has_owner(partition):
-                continue
-            self._begin_gap(partition, member, self._context.operation.at, was_wanted=self._was_wanted(partition))
+            if self._owner_of(partition) is None:
+                self._begin_gap(partition, member, self._context.operation.at, was_wanted=self._was_wanted(partition))
         self._released.clear()
 
-    def _has_owner(self, partition: int) -> bool:
-        holders = self.holders.get(partition)
-        return holders is not None and any(not holder.was_away for holder in holders)
+    def _owner_of(self, unit: int) -> Member | None:
+        """Return the owner: of several claims the newest counts, but not that of a member that is away."""
+        for holder in reversed(self.holders.get(unit, ())):
+            if not holder.was_away:
+                return holder
+        return None
 
     def _want(self, partition: int, gap: Gap) -> None:
         wanted = partition in self._targets.wanted
@@ -295,7 +294,7 @@ class Ownership:
         elapsed, targets = self._context.operation.elapsed, self._targets
         for partition in targets.retargeted:
             gap = self._gaps.get(partition)
-            if gap is None and partition in targets.wanted and not self._has_owner(partition):
+            if gap is None and partition in targets.wanted and self._owner_of(partition) is None:
                 gap = self._gaps[partition] = Gap(None, None, None, elapsed, was_wanted=True)
             if gap is not None:
                 self._want(partition, gap)
@@ -322,8 +321,8 @@ class Ownership:
             self._rebalances.add_unowned(gap.elapsed, gap.offset, elapsed)
         if gap.offset is not None:
             operation = self._context.operation
-            columns = handover(operation, gap.member_id, member, at, gap=gap, elapsed=elapsed, was_wanted=wanted)
-            self._emit(partition, gap.offset, columns, member, has_end=has_end)
+            ended = handover(operation, gap.member_id, member, at, gap=gap, elapsed=elapsed, was_wanted=wanted)
+            self._emit(partition, gap.offset, ended, member, has_end=has_end)
 
     def _end_gap_unseen(self, partition: int) -> None:
         self._gaps.pop(partition, None)
@@ -335,7 +334,7 @@ class Ownership:
         self._emit(partition, begin, handover(operation, owner, member, operation.at), member)
 
     def _emit(
-        self, partition: int, begin: int, columns: Mapping[str, Any], member: Member | None, *, has_end: bool = True
+        self, partition: int, begin: int, handover: Handover, member: Member | None, *, has_end: bool = True
     ) -> None:
-        """Write a handover with these columns of all its tables, to a new owner, if there is one."""
+        """Write a handover, to a new owner, if there is one."""
         raise NotImplementedError

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kip848_records.kinds import STREAMS
 from kip848_records.replay.group.known_history import NEVER
 from kip848_records.replay.group.vocabulary import ACQUIRED, OPEN, REMOVED, UNKNOWN
+from kip848_records.replay.modern.handover import Handover
 from kip848_records.replay.modern.ownership import Ownership
 from kip848_records.replay.numbers import ROLES, is_active, task_of
 from kip848_records.replay.rows import row_writer
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from kip848_records.replay.modern.waits import Waits
     from kip848_records.replay.streams.values import TopologyValue
 
-_write: Final = row_writer(TASK_HANDOVER, "connector", "reason", "unowned_max_ms", "expected_at")
+_write: Final = row_writer(
+    TASK_HANDOVER, "connector", "reason", "unowned_max_ms", "expected_at", handover=Handover._fields
+)
 
 
 class TaskOwnership(Ownership):
@@ -104,7 +107,7 @@ class TaskOwnership(Ownership):
         super()._move_holder(member, held, is_seen=is_seen)
 
     def _emit(
-        self, partition: int, begin: int, columns: Mapping[str, Any], member: Member | None, *, has_end: bool = True
+        self, partition: int, begin: int, handover: Handover, member: Member | None, *, has_end: bool = True
     ) -> None:
         context = self._context
         subtopology_id, task = context.numbers.name(partition)
@@ -124,7 +127,7 @@ class TaskOwnership(Ownership):
             epoch=None if member is None else member.epoch,
             status=status,
             ended_at=context.operation.at if has_end else None,
-            **columns,
+            handover=handover,
             has_end=has_end,
             extra=(self._assigned,),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.replay.group.context import ms_between
@@ -22,7 +23,12 @@ if TYPE_CHECKING:
     from kip848_records.replay.modern.waits import Waits
     from kip848_records.replay.numbers import Units
 
-_write: Final = row_writer(REBALANCE_LAG)
+_CLIENT: Final = ("instance_id", "client_id", "client_host", "rebalance_timeout_ms")
+_client_of: Final = attrgetter(*_CLIENT)
+
+_write: Final = row_writer(
+    REBALANCE_LAG, assignment=("group_epoch", "target_at", "first_bumped_at", "behind_since"), client=_CLIENT
+)
 _new_awaited: Final = new_struct(AWAITED_PARTITION)
 
 
@@ -171,7 +177,7 @@ class Reconciliations:
     ) -> None:
         context = self._context
         operation = context.operation
-        epoch, target_at, bumped_at, behind, begin, skew_from, ordinal, revoked, waited = row
+        epoch, _, bumped_at, _, begin, skew_from, ordinal, revoked, waited = row
         until = elapsed if status == OPEN else operation.elapsed if self.known_until is None else self.known_until
         lag_ms = revoke_ms = wait_ms = None
         if status is not UNSEEN and until is not None:
@@ -184,28 +190,21 @@ class Reconciliations:
         if blocked_by is None:
             seen = member.seen_blockers
             blocked_by = () if not seen or status in {UNSEEN, UNKNOWN} else _blockers(seen, ordinal)
-        value = member.known
         _write(
             context,
             begin,
+            assignment=row[:4],
+            client=_client_of(member.known),
             group_type=self._group_type,
-            group_epoch=epoch,
             member_id=member.member_id,
-            target_at=target_at,
             reconciled_at=operation.at if status == RECONCILED else None,
             status=status,
             superseded=self.highest > epoch,
-            first_bumped_at=bumped_at,
-            behind_since=behind,
             lag_ms=lag_ms,
             revoke_ms=revoke_ms,
             wait_ms=wait_ms,
             blocked_by=blocked_by,
             awaited=awaited,
-            instance_id=None if value is None else value.instance_id,
-            client_id=None if value is None else value.client_id,
-            client_host=None if value is None else value.client_host,
-            rebalance_timeout_ms=None if value is None else value.rebalance_timeout_ms,
             clock_skew=operation.went_back > skew_from or (lag_ms is not None and lag_ms < 0),
             has_end=status not in {OPEN, UNKNOWN},
         )
