@@ -15,7 +15,7 @@ from kip848_records.decode.records import (
     records_of_unknown_types,
     undecoded,
 )
-from kip848_records.engines.frames import engine_of
+from kip848_records.engines.choice import engine_of
 from kip848_records.protocol.columns import OFFSET_COMMIT_TABLE
 from kip848_records.protocol.messages import DIALECTS, KAFKA
 from kip848_records.sources.predicates import WITHOUT_OFFSET_COMMITS

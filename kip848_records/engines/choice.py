@@ -1,4 +1,4 @@
-"""Which engine moves the rows. The choice is made before anything is imported that takes long."""
+"""The engine that moves the rows. The choice is made before anything is imported that takes long."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kip848_records.tables.location import is_schema, location_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from kip848_records.engines.engine import Engine
 
@@ -161,3 +161,8 @@ def new_engine(spark: SparkSession | None, out: str) -> Engine:
     from kip848_records.engines.embedded.engine import EmbeddedEngine  # noqa: PLC0415 - DuckDB and delta-rs take a while
 
     return EmbeddedEngine(out)
+
+
+def engine_of(rows: DataFrame) -> Engine:
+    """Return the engine of a DataFrame's session, for functions that take DataFrames."""
+    return new_engine(rows.sparkSession, "")

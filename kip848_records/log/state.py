@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kip848_records.decode.dialects import check_dialect
 from kip848_records.decode.records import records_as_json
-from kip848_records.engines.frames import engine_of
+from kip848_records.engines.choice import engine_of
 from kip848_records.protocol.columns import TIMES
 from kip848_records.protocol.messages import KAFKA
 from kip848_records.queries.texts import rendered

@@ -19,9 +19,9 @@ from kip848_records.pipeline.names import TOPICS_FILE
 from kip848_records.pipeline.options import Audit, AuditOptions
 from kip848_records.pipeline.rebuild import rebuild
 from kip848_records.protocol.messages import AUTO, DIALECTS
-from kip848_records.sources.files import check_apart
 from kip848_records.sources.known_keys import check_is_log
 from kip848_records.sources.listing import find_copies
+from kip848_records.sources.outputs import check_apart
 from kip848_records.sources.read import merged_rows, read_sources
 from kip848_records.sources.topic.address import is_topic
 from kip848_records.sources.topic.errors import TopicError

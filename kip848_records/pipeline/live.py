@@ -61,9 +61,9 @@ def live_log(engine: Engine, brokers: Brokers, isolation: str, partition_of: str
     """
     if engine.name == EMBEDDED:
         return FetchedTopic(brokers, READ_UNCOMMITTED, partition_of, cast("EmbeddedEngine", engine))
-    from kip848_records.sources.topic.live import LiveTopic  # noqa: PLC0415 - the other engine needs no PySpark
+    from kip848_records.sources.topic.spark_topic import SparkTopic  # noqa: PLC0415 - the other engine needs no PySpark
 
-    return LiveTopic(brokers, isolation, partition_of, cast("SparkEngine", engine))
+    return SparkTopic(brokers, isolation, partition_of, cast("SparkEngine", engine))
 
 
 def audit_topic(

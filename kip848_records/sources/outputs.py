@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from kip848_records.engines.engine import Engine
+    from kip848_records.sources.listing import Copy
+
 _PARTITION = re.compile(r"__consumer_offsets-\d+(\..+)?")
 _META = "meta.properties"
+_IN_BROKER = re.compile(r"/(meta\.properties|__consumer_offsets-[^/]+)(?=/|$)")
 
 
 def check_output(
@@ -46,6 +50,17 @@ def check_output(
                     f"pass a folder outside of it with {option}",
                 )
         _check_broker_folder(option, output, local.resolve())
+
+
+def check_apart(engine: Engine, copies: Iterable[Copy], out: str) -> None:
+    """Raise InputError if tables in the folder `out` would be in a copy of the log, or in a broker's data folder.
+
+    On another file system, a broker's data folder is recognised by its partitions of `__consumer_offsets`.
+    """
+    listing = engine.listing()
+    check_output("--out", out, [copy.name for copy in copies], listing.local)
+    if listing.local(out) is None and (found := listing.files(out, "/{meta.properties,__consumer_offsets-*/*}")):
+        raise InputError.output_in_broker_folder("--out", out, out, _IN_BROKER.findall(found[0])[-1])
 
 
 def _check_broker_folder(option: str, output: str, place: Path) -> None:

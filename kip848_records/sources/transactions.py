@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kip848_records.engines.frames import engine_of
+from kip848_records.engines.choice import engine_of
 from kip848_records.queries.texts import rendered
 from kip848_records.sources.predicates import IS_ABORTED, IS_PENDING
 

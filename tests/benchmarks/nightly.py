@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from kip848_records.sources.read import read_log
-from kip848_records.sources.topic.rows import LOG_SCHEMA
+from kip848_records.sources.topic.spark_rows import LOG_SCHEMA
 from kip848_records.spark.session import get_session
 from tests.benchmarks.floor import commits, floor
 from tests.benchmarks.logs import Log, log_of

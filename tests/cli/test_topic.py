@@ -11,7 +11,7 @@ from kip848_records.cli.arguments import audit_options
 from kip848_records.protocol.group_partition import offsets_partition
 from kip848_records.sources.topic.address import open_topic
 from kip848_records.sources.topic.client import READ_UNCOMMITTED
-from kip848_records.sources.topic.rows import read_range
+from kip848_records.sources.topic.spark_rows import read_range
 from tests.broker import settings
 from tests.broker.clients import commit, commit_in_transaction, make_topic
 from tests.broker.lookup import look_up

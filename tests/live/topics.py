@@ -20,7 +20,7 @@ from kip848_records.sources.known_keys import check_rows_are_log
 from kip848_records.sources.read import read_copies
 from kip848_records.sources.topic.ends import Ends
 from kip848_records.sources.topic.live_log import TopicRows
-from kip848_records.sources.topic.staged_rows import stage_rows
+from kip848_records.sources.topic.spark_topic import stage_rows
 from kip848_records.specs.log_columns import LOG_COLUMNS
 from kip848_records.tables.registry import TABLES
 from tests.audits import table_rows

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 from kip848_records.protocol.keys import GROUP_TYPES, key_columns, lacks_group
 from kip848_records.protocol.messages import RECORDS
 from kip848_records.sources.predicates import key_of_types
-from kip848_records.sources.topic.rows import group_id, key_type
+from kip848_records.sources.topic.spark_rows import group_id, key_type
 
 KEYS = {
     "no key": (None, None, None),

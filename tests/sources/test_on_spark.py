@@ -12,7 +12,7 @@ from kip848_records.errors import InputError
 from kip848_records.sources.copies import drop_copies, merge_copies
 from kip848_records.sources.read import read_log
 from kip848_records.sources.topic.address import Topic
-from kip848_records.sources.topic.rows import LOG_SCHEMA, _log_rows
+from kip848_records.sources.topic.spark_rows import LOG_SCHEMA, _log_rows
 from kip848_records.spark.files import reading
 from tests import made_tables
 from tests.log_rows import assert_same_rows, log_of

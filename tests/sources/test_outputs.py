@@ -4,8 +4,8 @@ import pytest
 
 from kip848_records.engines.spark.engine import SparkEngine
 from kip848_records.errors import InputError
-from kip848_records.sources.files import check_apart
 from kip848_records.sources.listing import Copy
+from kip848_records.sources.outputs import check_apart
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from kip848_records.pipeline.end_offsets import read_end_offsets
 from kip848_records.sources.topic.address import open_topic
 from kip848_records.sources.topic.client import READ_COMMITTED, READ_UNCOMMITTED, Brokers
 from kip848_records.sources.topic.failures import failures_of
-from kip848_records.sources.topic.rows import LOG_SCHEMA, read_range
+from kip848_records.sources.topic.spark_rows import LOG_SCHEMA, read_range
 from tests.broker.clients import commit, commit_in_transaction, make_topic, wait_until
 from tests.broker.lookup import end_offsets, look_up
 from tests.broker.running import OFFSETS, done

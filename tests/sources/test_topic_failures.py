@@ -13,7 +13,7 @@ from kip848_records.sources.topic.address import Topic
 from kip848_records.sources.topic.client import READ_COMMITTED, Brokers
 from kip848_records.sources.topic.client_properties import ClientSettings
 from kip848_records.sources.topic.failures import failures_of
-from kip848_records.sources.topic.rows import read_range
+from kip848_records.sources.topic.spark_rows import read_range
 from tests.broker import settings
 from tests.broker.clients import commit, make_topic, produce
 from tests.broker.lookup import look_up

@@ -1,12 +1,13 @@
-"""The new rows that Spark reads of a live topic, staged in one pass that also counts them."""
+"""A live topic that Spark reads: its rows are staged in one pass, which also counts those that are not kept."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import pyarrow as pa
 from pyspark.sql import Observation
@@ -16,21 +17,50 @@ from kip848_records.engines.engine import union_of
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.sources.dump import LOG_ROWS, with_by_key
 from kip848_records.sources.dump_by_key import by_key_of_rows
+from kip848_records.sources.known_keys import check_rows_are_log
 from kip848_records.sources.predicates import NEWEST_MS, WITHOUT_OFFSET_COMMITS, key_of_types
-from kip848_records.sources.topic.live_log import TopicRows
+from kip848_records.sources.topic.failures import failures_of
+from kip848_records.sources.topic.live_log import LiveLog, TopicRows
+from kip848_records.sources.topic.spark_rows import read_range
 from kip848_records.specs.log_columns import LOG_COLUMNS, TOPIC
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
     from pyspark.sql import DataFrame
 
     from kip848_records.engines.engine import Engine, Relation
+    from kip848_records.engines.spark.engine import SparkEngine
 
 _FORMAT: Final = "kafka"
 _WITHOUT_COMMITS: Final = f"SELECT * FROM {{rows}} WHERE {WITHOUT_OFFSET_COMMITS}"  # noqa: S608 - a constant
 _SPARK_READERS: Final = ("spark-kafka-source-", "spark-kafka-relation-")
 """Prefixes of the groups that Spark's own readers create: a new one each time, which no client uses again."""
+
+
+@dataclass(frozen=True)
+class SparkTopic(LiveLog):
+    """A topic that Spark's Kafka source reads: without markers, at most to the end of the `isolation`."""
+
+    engine: SparkEngine
+    shows_markers: ClassVar[bool] = False
+
+    def read(self, ranges: Mapping[int, tuple[int, int]]) -> DataFrame:
+        """Return the rows of each partition from one offset to before another (`specs.log_columns.LOG_COLUMNS`)."""
+        return read_range(self.engine.spark, self.brokers.topic, ranges, isolation=self.isolation)
+
+    def stage(self, ranges: Mapping[int, tuple[int, int]], *, offset_commits: bool, by_key: bool = False) -> TopicRows:
+        """Read the rows to keep once, and count the others."""
+        return stage_rows(self.engine, self.read(ranges), ranges, offset_commits=offset_commits, by_key=by_key)
+
+    def check_is_log(self, ranges: Mapping[int, tuple[int, int]]) -> None:
+        """Raise InputError for a topic other than `__consumer_offsets`."""
+        check_rows_are_log(self.engine, self.read(ranges), self.name)
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Return a context in which rows can be read: failures within it become a TopicError."""
+        return failures_of(self.brokers)
 
 
 def stage_rows(
