@@ -19,7 +19,6 @@ from kip848_records.engines.embedded.relations import (
     DeltaRows,
     Mapped,
     Relation,
-    Scanned,
     Stored,
 )
 from kip848_records.engines.embedded.tagged_rows import conformed, tagged
@@ -93,7 +92,7 @@ class MappedFiles(Mapped):
         return self.stored.batches() if self._processes else super().batches()
 
 
-class ParquetFiles(Scanned):
+class ParquetFiles(Relation):
     """Rows of Parquet files: the columns are those of the first file, then those that folders name."""
 
     def __init__(self, space: Space, copy: Copy) -> None:

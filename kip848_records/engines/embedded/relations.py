@@ -64,185 +64,14 @@ class Query:
 
 
 class Relation(ABC):
-    """Rows that are perhaps not computed yet."""
+    """Rows that are perhaps not computed yet. DuckDB reads them by a text, as a query of their own or in others."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
 
-    @property
-    @abstractmethod
-    def schema(self) -> pa.Schema:
-        """The columns."""
-
-    @abstractmethod
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows."""
-
-    def opened(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """Return the columns and the rows. A query for both is planned once."""
-        return self.schema, self.batches()
-
-    def table(self) -> pa.Table:
-        """Return all rows at once. Only for few rows."""
-        schema, batches = self.opened()
-        return pa.Table.from_batches(batches, schema)
-
     @abstractmethod
     def text(self, query: Query) -> str:
         """Return SQL that reads the rows, and add what it reads to a query."""
-
-
-class Stored(Relation):
-    """Rows in memory, or in files that this package wrote."""
-
-    def __init__(self, space: Space, rows: Rows, schema: pa.Schema) -> None:
-        super().__init__(space)
-        self.rows = rows
-        self._schema = schema
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns."""
-        return self._schema
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows."""
-        return self.rows.batches()
-
-    def text(self, query: Query) -> str:
-        """Return SQL that reads the rows."""
-        return self.read_by(query.data_name)
-
-    def read_by(self, named: Callable[[Any], str]) -> str:
-        """Return SQL that reads the rows. `named` returns a name for Arrow data."""
-        if isinstance(self.rows, FileRows):
-            return f"SELECT * FROM {parquet(self.rows.files)}"  # noqa: S608 - ours
-        assert isinstance(self.rows, ArrowRows)  # noqa: S101 - `stored` returns no other rows
-        return f"SELECT * FROM {named(self.rows.table)}"  # noqa: S608 - ours
-
-
-class Scanned(Relation):
-    """Rows that DuckDB reads where they are: their columns are those of its answer."""
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns."""
-        return every_row(self).schema
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows."""
-        return every_row(self).batches()
-
-    def opened(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """Return the columns and the rows."""
-        return every_row(self).opened()
-
-    def table(self) -> pa.Table:
-        """Return all rows at once. Only for few rows."""
-        return every_row(self).table()
-
-
-class DeltaRows(Scanned):
-    """Rows of a Delta table."""
-
-    def __init__(self, space: Space, files: DeltaFiles, condition: str = "true") -> None:
-        super().__init__(space)
-        self._files = files
-        self._condition = condition
-
-    def text(self, query: Query) -> str:
-        """Return SQL that reads the rows."""
-        return f"SELECT * FROM ({self._files.text(query.data_name)}) WHERE {self._condition}"  # noqa: S608 - ours
-
-
-def stored(space: Space, schema: pa.Schema, batches: Iterable[pa.RecordBatch], name: str) -> Stored:
-    """Return rows that are computed once: in memory if they are few, else in a file."""
-    found = TaggedRows(lambda: space.new_folder(name), IN_MEMORY)
-    for batch in batches:
-        found.add(name, batch)
-    return Stored(space, found.end().get(name, ArrowRows(schema.empty_table())), schema)
-
-
-class Mapped(Relation):
-    """The result of a function over rows: streamed to a reader of batches, computed once for queries."""
-
-    def __init__(self, space: Space, compute: Callable[[], Iterable[pa.RecordBatch]], schema: pa.Schema) -> None:
-        super().__init__(space)
-        self._compute = compute
-        self._schema = schema
-        self._stored: Stored | None = None
-
-    @classmethod
-    def of(cls, space: Space, work: Work, rows: Relation, schema: pa.Schema) -> Mapped:
-        """Return the result of a function over rows."""
-        return cls(space, lambda: conformed(work(rows.batches()), schema), schema)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns."""
-        return self._schema
-
-    @property
-    def stored(self) -> Stored:
-        """The rows, which are computed if they were not."""
-        if self._stored is None:
-            self._stored = stored(self.space, self._schema, self._compute(), "mapped")
-        return self._stored
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows."""
-        return iter(self._compute()) if self._stored is None else self._stored.batches()
-
-    def text(self, query: Query) -> str:
-        """Return SQL that reads the rows."""
-        return self.stored.text(query)
-
-
-class Once(Relation):
-    """Rows that the first reader computes, for all readers, together with an aggregate in SQL."""
-
-    def __init__(self, space: Space, rows: Relation, aggregate: str) -> None:
-        super().__init__(space)
-        self._rows = rows
-        self._aggregate = aggregate
-
-    @cached_property
-    def _computed(self) -> tuple[Stored, int]:
-        # Both at once: when the caller asks for the aggregate, the scratch folder may be gone.
-        rows = stored(self.space, *self._rows.opened(), "once")
-        found = Sql(self.space, f"SELECT {self._aggregate} FROM {{rows}}", {"rows": rows})  # noqa: S608 - ours
-        return rows, int(found.table()[0][0].as_py() or 0)
-
-    @property
-    def stored(self) -> Stored:
-        """The rows, which are computed if they were not."""
-        return self._computed[0]
-
-    def found(self) -> int:
-        """Return the aggregate."""
-        return self._computed[1]
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns."""
-        return self._rows.schema
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows."""
-        return self.stored.batches()
-
-    def text(self, query: Query) -> str:
-        """Return SQL that reads the rows."""
-        return self.stored.text(query)
-
-
-class Sql(Relation):
-    """The answer to a query."""
-
-    def __init__(self, space: Space, text: str, relations: Mapping[str, Relation]) -> None:
-        super().__init__(space)
-        self._text = text
-        self._relations = relations
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -254,17 +83,13 @@ class Sql(Relation):
         return self.opened()[1]
 
     def opened(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        """Return the columns and the rows."""
+        """Return the columns and the rows. A query for both is planned once."""
         answer = self._answer()
         return next(answer).schema, answer
 
     def table(self) -> pa.Table:
-        """Return all rows at once: DuckDB plans the query once, but twice for a reader of batches."""
+        """Return all rows at once, only for few: DuckDB plans the query once, but twice for a reader of batches."""
         return self._few()
-
-    def text(self, query: Query) -> str:
-        """Return the text, in which relations have the names of a query."""
-        return self._text.format(**{name: query.name(each) for name, each in self._relations.items()})
 
     def _few(self, limit: str = "") -> pa.Table:
         with self._prepared() as (cursor, text):
@@ -299,13 +124,157 @@ class Sql(Relation):
             yield cursor, text
 
 
+class Computed(Relation):
+    """Rows that are computed without DuckDB, or before it reads them."""
+
+    _schema: pa.Schema
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+        return self._schema
+
+    @abstractmethod
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows."""
+
+    def opened(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        """Return the columns and the rows."""
+        return self.schema, self.batches()
+
+    def table(self) -> pa.Table:
+        """Return all rows at once. Only for few rows."""
+        return pa.Table.from_batches(self.batches(), self.schema)
+
+
+class Stored(Computed):
+    """Rows in memory, or in files that this package wrote."""
+
+    def __init__(self, space: Space, rows: Rows, schema: pa.Schema) -> None:
+        super().__init__(space)
+        self.rows = rows
+        self._schema = schema
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows."""
+        return self.rows.batches()
+
+    def text(self, query: Query) -> str:
+        """Return SQL that reads the rows."""
+        return self.read_by(query.data_name)
+
+    def read_by(self, named: Callable[[Any], str]) -> str:
+        """Return SQL that reads the rows. `named` returns a name for Arrow data."""
+        if isinstance(self.rows, FileRows):
+            return f"SELECT * FROM {parquet(self.rows.files)}"  # noqa: S608 - ours
+        assert isinstance(self.rows, ArrowRows)  # noqa: S101 - `stored` returns no other rows
+        return f"SELECT * FROM {named(self.rows.table)}"  # noqa: S608 - ours
+
+
+class DeltaRows(Relation):
+    """Rows of a Delta table."""
+
+    def __init__(self, space: Space, files: DeltaFiles, condition: str = "true") -> None:
+        super().__init__(space)
+        self._files = files
+        self._condition = condition
+
+    def text(self, query: Query) -> str:
+        """Return SQL that reads the rows."""
+        return f"SELECT * FROM ({self._files.text(query.data_name)}) WHERE {self._condition}"  # noqa: S608 - ours
+
+
+def stored(space: Space, schema: pa.Schema, batches: Iterable[pa.RecordBatch], name: str) -> Stored:
+    """Return rows that are computed once: in memory if they are few, else in a file."""
+    found = TaggedRows(lambda: space.new_folder(name), IN_MEMORY)
+    for batch in batches:
+        found.add(name, batch)
+    return Stored(space, found.end().get(name, ArrowRows(schema.empty_table())), schema)
+
+
+class Mapped(Computed):
+    """The result of a function over rows: streamed to a reader of batches, computed once for queries."""
+
+    def __init__(self, space: Space, compute: Callable[[], Iterable[pa.RecordBatch]], schema: pa.Schema) -> None:
+        super().__init__(space)
+        self._compute = compute
+        self._schema = schema
+        self._stored: Stored | None = None
+
+    @classmethod
+    def of(cls, space: Space, work: Work, rows: Relation, schema: pa.Schema) -> Mapped:
+        """Return the result of a function over rows."""
+        return cls(space, lambda: conformed(work(rows.batches()), schema), schema)
+
+    @property
+    def stored(self) -> Stored:
+        """The rows, which are computed if they were not."""
+        if self._stored is None:
+            self._stored = stored(self.space, self._schema, self._compute(), "mapped")
+        return self._stored
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows."""
+        return iter(self._compute()) if self._stored is None else self._stored.batches()
+
+    def text(self, query: Query) -> str:
+        """Return SQL that reads the rows."""
+        return self.stored.text(query)
+
+
+class Once(Computed):
+    """Rows that the first reader computes, for all readers, together with an aggregate in SQL."""
+
+    def __init__(self, space: Space, rows: Relation, aggregate: str) -> None:
+        super().__init__(space)
+        self._rows = rows
+        self._aggregate = aggregate
+
+    @cached_property
+    def _computed(self) -> tuple[Stored, int]:
+        # Both at once: when the caller asks for the aggregate, the scratch folder may be gone.
+        rows = stored(self.space, *self._rows.opened(), "once")
+        found = Sql(self.space, f"SELECT {self._aggregate} FROM {{rows}}", {"rows": rows})  # noqa: S608 - ours
+        return rows, int(found.table()[0][0].as_py() or 0)
+
+    @property
+    def stored(self) -> Stored:
+        """The rows, which are computed if they were not."""
+        return self._computed[0]
+
+    def found(self) -> int:
+        """Return the aggregate."""
+        return self._computed[1]
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+        return self._rows.schema
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows."""
+        return self.stored.batches()
+
+    def text(self, query: Query) -> str:
+        """Return SQL that reads the rows."""
+        return self.stored.text(query)
+
+
+class Sql(Relation):
+    """The answer to a query."""
+
+    def __init__(self, space: Space, text: str, relations: Mapping[str, Relation]) -> None:
+        super().__init__(space)
+        self._text = text
+        self._relations = relations
+
+    def text(self, query: Query) -> str:
+        """Return the text, in which relations have the names of a query."""
+        return self._text.format(**{name: query.name(each) for name, each in self._relations.items()})
+
+
 def _plain_schema(schema: pa.Schema) -> pa.Schema:
     return pa.schema([each.with_type(plain_type(each.type)) for each in schema])
-
-
-def every_row(rows: Relation) -> Sql:
-    """Return a query for all rows of a relation that DuckDB reads."""
-    return Sql(rows.space, "SELECT * FROM {rows}", {"rows": rows})
 
 
 def relation_of(space: Space, rows: Relation | Rows) -> Relation:
