@@ -14,9 +14,10 @@ import pyarrow as pa
 from kip848_records import __version__
 from kip848_records.kinds import Role, key_types_of
 from kip848_records.log.runs import last_reads
-from kip848_records.log.state import last_of_keys
+from kip848_records.log.state import last_counted
 from kip848_records.queries.texts import rendered
-from kip848_records.sources.predicates import key_of_types
+from kip848_records.sources.predicates import IS_PENDING, key_of_types
+from kip848_records.sources.transactions import with_outcomes
 from kip848_records.tables.log import LOG
 from kip848_records.tables.registry import TABLES
 from kip848_records.times import utc, utc_text
@@ -45,7 +46,8 @@ def prunable(log: LogTable, knowledge: Knowledge, since_ms: int) -> tuple[Relati
 
     Records from the first one of that time on are kept. These older records are kept too: the last value of each key;
     deletions of groups, which count incarnations; undecodable records, because they may be the last of their key; the
-    compaction probes; and all records of groups with an open row, however old that is.
+    compaction probes; records of open transactions; the markers of all that is kept; and all records of groups with an
+    open row, however old that is.
     """
     engine, rows, before = log.engine, log.records(), last_reads(knowledge.reads)
     young = engine.sql(_STARTS.format(since_ms=since_ms, log="{log}"), log=rows)
@@ -76,18 +78,20 @@ def _gone(log: LogTable, rows: Relation, kept_from: Mapping[int, int], reads: Ma
     limits = pa.table({"place": pa.array(kept_from, pa.int32()), "kept_from": pa.array(kept_from.values(), pa.int64())})
     probed = {each.partition: each.compaction_probe for each in reads.values() if each.compaction_probe is not None}
     probes = pa.table({"partition": pa.array(probed, pa.int32()), "offset": pa.array(probed.values(), pa.int64())})
+    # A transaction whose marker is young was still open at the offset from which on all is kept.
     old = engine.sql(rendered("log/sql/old.sql"), log=rows, limits=engine.relation(limits))
-    keyed = engine.sql("SELECT * FROM {old} AS old WHERE old.key IS NOT NULL", old=old)
+    old = with_outcomes(engine, old)
     text = rendered(
         "log/sql/prunable.sql",
         is_group_epoch=key_of_types(key_types_of(Role.GROUP_EPOCH)),
         is_classic_group=key_of_types(key_types_of(Role.CLASSIC_GROUP)),
+        is_pending=IS_PENDING,
     )
     return engine.sql(
         text,
         old=old,
         probes=engine.relation(probes),
-        last_values=last_of_keys(engine, keyed),
+        last_values=last_counted(engine, old),
         quarantine=log.read("quarantine"),
         epochs=log.read("epoch_timeline"),
         lags=log.read("rebalance_lag"),

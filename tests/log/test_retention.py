@@ -12,7 +12,7 @@ from kip848_records.pipeline.maintain import _known_until
 from tests.log_rows import log_of
 
 VALUE = b"\x00\x00\x00\x00\x00\x01\x00"
-CLASSIC, EPOCH, MEMBER = 2, 3, 5
+COMMIT, CLASSIC, EPOCH, MEMBER = 1, 2, 3, 5
 START = 1_000_000
 
 
@@ -22,7 +22,7 @@ def run(**facts):
 
 
 def row(key_type, group_id, value=VALUE, **columns):
-    return {"key": bytes([0, key_type, 0, len(group_id)]) + group_id.encode(), "value": value, **columns}
+    return {"key": bytes([0, key_type, 0, len(group_id)]) + group_id.encode(), "value": value} | columns
 
 
 OLD = [
@@ -47,6 +47,35 @@ YOUNG = [row(EPOCH, "young"), row(EPOCH, "young")]
 SINCE = START + len(OLD)
 
 
+def commit(transaction="none", producer_id=7):
+    return row(COMMIT, "c", key=b"\0\1\0\1c\0\1t\0\0\0\0", transaction=transaction, producer_id=producer_id)
+
+
+def marker(control, producer_id=7):
+    outcome = {"commit": "committed", "abort": "aborted"}[control]
+    return {"control": control, "transaction": outcome, "producer_id": producer_id}
+
+
+TRANSACTIONS = {
+    "committed": [(commit(), "gone"), (commit("committed"), "kept"), (marker("commit"), "kept")],
+    "aborted by a marker that another run read": [
+        (commit(), "kept"),
+        (commit("pending"), "gone"),
+        (marker("abort"), "gone"),
+    ],
+    "committed by a marker that another run read": [
+        (commit(), "gone"),
+        (commit("pending"), "kept"),
+        (marker("commit", 8), "gone"),
+        (marker("commit"), "kept"),
+        (marker("abort"), "gone"),
+    ],
+    "open": [(commit(), "gone"), (commit(), "kept"), (commit("pending"), "kept"), (marker("commit", 8), "gone")],
+    "replaced": [(commit("committed"), "gone"), (marker("commit"), "gone"), (commit(), "kept")],
+}
+"""Old commits of one offset, and markers, each with what becomes of it."""
+
+
 @pytest.fixture
 def pruned(engine):
     """What becomes of the log, after a run with these facts."""
@@ -58,8 +87,8 @@ def pruned(engine):
         "rebalance_lag": pa.table([["g"], ["converged"]], statuses),
     }
 
-    def prune(**facts):
-        rows = log_of([*(each for each, _ in OLD), *YOUNG])
+    def prune(old=OLD, **facts):
+        rows = log_of([*(each for each, _ in old), *YOUNG])
         rows = rows.append_column("run", pa.array([1] * len(rows), pa.int64()))
         rows = engine.relation(rows.append_column("is_inferred", pa.array([False] * len(rows))))
         log = SimpleNamespace(
@@ -69,7 +98,7 @@ def pruned(engine):
             next_run=lambda _: 2,
         )
         reads = [PartitionRead(1, 0, until_offset=100, compaction_probe=11)]
-        gone, info, after = prunable(log, Knowledge([run(**facts)], reads), SINCE)
+        gone, info, after = prunable(log, Knowledge([run(**facts)], reads), START + len(old))
         return {each.offset for each in engine.collect(gone)}, info, after
 
     return prune
@@ -79,6 +108,12 @@ def test_what_no_later_state_needs_is_gone(pruned):
     gone, info, (read,) = pruned()
     assert gone == {offset for offset, (_, becomes) in enumerate(OLD) if becomes.startswith("gone")}
     assert (info.kept_since_ms, info.is_pruning, read.kept_from, read.from_offset) == (SINCE, True, len(OLD), 100)
+
+
+@pytest.mark.parametrize("transactions", TRANSACTIONS.values(), ids=TRANSACTIONS)
+def test_the_last_value_of_a_transaction_is_kept_with_its_marker(pruned, transactions):
+    gone, _, _ = pruned(transactions)
+    assert gone == {offset for offset, (_, becomes) in enumerate(transactions) if becomes == "gone"}
 
 
 @pytest.mark.parametrize(("before", "after"), [(SINCE - 1, SINCE), (SINCE + 1, SINCE + 1)])
