@@ -46,12 +46,14 @@ def check_terminal(
 
     `heads`: those of `headline.headlines`. `is_verbose`: each expectation that passed has a line, with
     how much it checked, and each with unknown results, or that is not applicable, says why. One that the user named
-    always says why it is not applicable.
+    always says why it is not applicable, and the only one what passed.
     """
     several = len(verdict.captured_at) > 1
     for capture in captures(verdict, {cluster: head.lines for cluster, head in (heads or {}).items()}):
         yield from _wrapped(printable(capture), width)
-    passed = [result for result in verdict.results if result.status == PASS]
+    # A pass of the only expectation is an answer, and says to what.
+    is_only = len(verdict.results) == 1
+    passed = [result for result in verdict.results if result.status == PASS and not is_only]
     folded = [] if is_verbose else _folded(verdict)
     nothing = [result for result in verdict.results if result.status == NOT_APPLICABLE]
     shown_below = [*passed, *nothing, *folded]
@@ -103,7 +105,7 @@ def _nothing(results: Sequence[Result], width: int, *, is_verbose: bool) -> Iter
 
 
 def _of(result: Result, *, several_clusters: bool) -> Iterator[tuple[str, int]]:
-    """Yield the lines about an expectation that did not pass, each with how far it is indented."""
+    """Yield the lines about an expectation that did not pass, or the only one, each with how far it is indented."""
     yield f"{result.status.upper()}  {printable(result.name)}, {counts(result)}: {printable(result.description)}", 0
     shown = with_advice_once(result.violations[:_SHOWN])
     for each in shown:
@@ -117,6 +119,8 @@ def _of(result: Result, *, several_clusters: bool) -> Iterator[tuple[str, int]]:
         if result.unknowns > 1:
             yield f"and {result.unknowns - 1:,} more", 1
     yield from ((printable(each.message), 1) for each in result.faults.values())
+    if result.status == PASS:
+        yield from ((printable(text), 1) for text in (*result.without, *reasons(result)))
 
 
 def _finding(found: Finding, severity: str | None, *, several_clusters: bool) -> Iterator[tuple[str, int]]:

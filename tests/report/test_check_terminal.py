@@ -118,6 +118,16 @@ def test_passes_are_listed_if_asked_for():
     assert printed(ALL, is_verbose=True)[-4:-2] == ["PASS  1 expectation", "  epochs_rise: 10 checked"]
 
 
+def test_a_pass_of_the_only_expectation_says_what_passed_and_what_was_not_looked_at():
+    only = replace(result("loads", passed=3), without=("cluster demo: commits are not looked at",))
+    assert printed(verdict(only))[2:] == [
+        "PASS  loads, 3 checked: what loads expects",
+        "  cluster demo: commits are not looked at",
+        "",
+        "1 expectation passed",
+    ]
+
+
 def test_ten_violations_are_shown():
     lines = printed(verdict(result("a", [finding(message=f"number {n}") for n in range(12)])))
     assert [line.split()[-1] for line in lines if "number" in line] == [str(n) for n in range(10)]
