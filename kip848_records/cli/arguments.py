@@ -282,7 +282,7 @@ def _release(text: str) -> str:
     from kip848_records.replay.refusals import TRIED, loader
 
     if loader(text) is None:
-        message = f"{text!r} is not a release of Kafka such as 4.1.1; tried: {', '.join(TRIED)}"
+        message = f"{text!r} is not a release of Kafka from 3.5 on, such as 4.1.1; tried: {', '.join(TRIED)}"
         raise argparse.ArgumentTypeError(message)
     return text
 

@@ -25,12 +25,13 @@ _UNREAD: Final = (
 def loadable_by(release: str) -> Expectation:
     """Return the expectation that a release can load each partition: a case is a partition, or a group that it loses.
 
-    Raises InputError if the text is no release of Kafka.
+    Raises InputError if the text is no release of Kafka from 3.5 on.
     """
     evaluated = refusals.loader(release)
     if evaluated is None:
         raise InputError(
-            f"{release!r} is not a release of Kafka", f"name one such as 4.1.1; tried: {', '.join(refusals.TRIED)}"
+            f"{release!r} is not a release of Kafka from 3.5 on",
+            f"name one such as 4.1.1; tried: {', '.join(refusals.TRIED)}",
         )
     known = sorted(refusals.known_to_all(frozenset({evaluated})))
     # SQL joins these names and numbers: they are none of the user's.

@@ -32,6 +32,8 @@ RELEASES: Final = frozenset(TRIED) - {LOADERS[0], *PREVIEWS}
 """The releases that may have written a log, from the first one in which the consumer protocol is not a preview."""
 
 
+FIRST_THAT_IGNORES: Final = (3, 5)
+"""The first release that ignores records of types that it does not know (KIP-915): earlier ones are not judged."""
 FIRST_WITH_STREAMS: Final[str] = _DATA["bugs"]["KAFKA-20254"]["fixed_in"][0]
 """The first release on which a classic application of Kafka Streams can move."""
 
@@ -110,9 +112,10 @@ def known_to_all(releases: frozenset[str]) -> frozenset[int]:
 
 
 def loader(release: str) -> str | None:
-    """Return the one of `LOADERS` that a release is judged by; None if the text is no release.
+    """Return the one of `LOADERS` that a release is judged by; None if the text is no release from 3.5 on.
 
-    It is the newest one of the same line that is not newer, else the oldest of the line, else the newest one before it.
+    Releases before KIP-915 do not load a partition with a record of a type that they do not know. It is the newest
+    one of the same line that is not newer, else the oldest of the line, else the newest one before it.
     """
     if release in LOADERS:
         return release
@@ -120,6 +123,8 @@ def loader(release: str) -> str | None:
     if found is None:
         return None
     number = release_number(release)
+    if number < FIRST_THAT_IGNORES:
+        return None
     of_line = [each for each in LOADERS[1:] if release_number(each)[:2] == number[:2]]
     older = [each for each in of_line or LOADERS[1:] if release_number(each) <= number]
     if len(number) == len(("major", "minor")) and of_line:
