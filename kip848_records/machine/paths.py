@@ -69,10 +69,10 @@ def path_on_this_machine(path: str) -> Path | None:
 
 
 def names_beside(path: str) -> list[str]:
-    """Return the names in the folder that a path is in; none if that is not on this machine, or cannot be listed."""
+    """Return the other names in the folder of a path; none if that is not on this machine, or cannot be listed."""
     local = path_on_this_machine(path)
     try:
-        return [] if local is None else sorted(each.name for each in local.parent.iterdir())
+        return [] if local is None else sorted(each.name for each in local.parent.iterdir() if each.name != local.name)
     except OSError:
         return []
 

@@ -76,12 +76,7 @@ def _copies_at(listing: Listing, path: str, source_format: str | None) -> list[C
     may_be_segments = source_format in {None, "segments"}
     if may_be_segments and (segments := _segments_below(listing, path)):
         return [Copy(path, "segments", segments)]
-    # Every audit writes `audit_runs`. This check comes first, because Spark cannot list folders of several tables.
-    if listing.files(path, "/audit_runs/_delta_log"):
-        raise InputError(
-            f"{path} holds the tables of an audit, not a log",
-            "pass the log that was audited; kip848 check, explain and report take one folder of tables",
-        )
+    _refuse_tables(listing, path)
     files = listing.files(path)
     if files is None:
         raise InputError.path_not_found(path, names_beside(path))
@@ -103,6 +98,23 @@ def _copies_at(listing: Listing, path: str, source_format: str | None) -> list[C
             f"expected {EXPECTED_SOURCES}; if it is one, pass its format with --format {'|'.join(FORMATS)}",
         )
     return [Copy(path, found, files)]
+
+
+def _refuse_tables(listing: Listing, path: str) -> None:
+    """Raise InputError for tables of an audit, for a folder with such folders, and for one of the tables.
+
+    Every audit writes `audit_runs`. This comes first, because Spark cannot list folders of several tables, and because
+    the table `log` has all columns of a dump, but not all records.
+    """
+    hint = "pass the log that was audited; kip848 check, explain and report take one folder of tables"
+    if listing.files(path, "/audit_runs/_delta_log"):
+        raise InputError(f"{path} holds the tables of an audit, not a log", hint)
+    if below := listing.files(path, "/*/audit_runs/_delta_log"):
+        folders = dict.fromkeys(file.split("/")[-4] for file in below)
+        names = ", ".join(f"{path.rstrip('/')}/{folder}" for folder in folders)
+        raise InputError(f"{path} is not a log: it has the tables of an audit in {names}", hint)
+    if listing.files(path, "/_delta_log") and listing.files(path, "/../audit_runs/_delta_log"):
+        raise InputError(f"{path} is a table of an audit, not a log", hint)
 
 
 def _nothing_to_read(listing: Listing, path: str, source_format: str | None) -> InputError:

@@ -63,6 +63,20 @@ def test_the_tables_of_an_audit(engine, tmp_path, source_format):
     )
 
 
+def test_a_folder_with_the_tables_of_an_audit_and_one_of_the_tables(engine, tmp_path):
+    made_tables.write(tmp_path / "out", "c", audit_runs=[{"version": "1"}], group_state=[{"group_id": "g"}])
+    error = refused(engine, tmp_path)
+    assert error.message == f"{tmp_path} is not a log: it has the tables of an audit in {tmp_path}/out"
+    table = tmp_path / "out" / "group_state"
+    assert refused(engine, table).message == f"{table} is a table of an audit, not a log"
+
+
+def test_a_link_to_nothing_is_not_similar_to_itself(engine, tmp_path):
+    (tmp_path / "copy").symlink_to("gone")
+    error = refused(engine, tmp_path / "copy")
+    assert (error.message, error.hint[:8]) == (f"there is nothing at {tmp_path}/copy", "expected")
+
+
 def test_folders_that_cannot_be_read_together(engine, tmp_path):
     for folder in ("a dump", "a table/cluster=c"):
         (tmp_path / folder).mkdir(parents=True)
