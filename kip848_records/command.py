@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -23,6 +24,7 @@ def main() -> int:
 
     It is 2 if PySpark or Delta is missing, 130 after Ctrl-C, and 143 after SIGTERM: both remove what is temporary.
     """
+    _encode_every_id()
     skip_pandas()
     terminated = _terminations()
     try:
@@ -45,6 +47,15 @@ def main() -> int:
         sys.stderr.flush()
         os._exit(code)
     return code
+
+
+def _encode_every_id() -> None:
+    """Let stdout take each character: in a file or a pipe as UTF-8, in a terminal without it as an escape.
+
+    Locales such as `en_US.ISO-8859-1` have neither the characters of all ids nor those of the answers.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding=None if sys.stdout.isatty() else "utf-8", errors="backslashreplace")
 
 
 def _terminations() -> list[int] | None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -17,6 +18,7 @@ from kip848_records.queries.questions import questions
 from kip848_records.times import utc
 from tests import made_tables
 from tests.audits import CLUSTERS, WITH_RECORD_TABLES, dumped
+from tests.commands import PROGRAM
 from tests.engines.equal_cases import json_lines
 from tests.protocol.samples import read_capture
 
@@ -227,3 +229,11 @@ def test_sql_may_name_a_relation_of_this_package(query):
     n, groups = out.split()[-1].split(",")
     assert n == "7"
     assert int(groups) > 0
+
+
+@pytest.mark.process
+def test_an_id_is_written_in_every_locale(tmp_path):
+    made_tables.write(tmp_path, "c", audit_runs=[{"version": "1"}], group_state=[{"group_id": "≥ \N{SNAKE}"}])
+    command = [sys.executable, "-c", PROGRAM, "query", tmp_path, "SELECT group_id FROM group_state", "--json"]
+    ran = subprocess.run(command, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, capture_output=True, check=True)
+    assert json.loads(ran.stdout) == {"group_id": "≥ \N{SNAKE}"}
