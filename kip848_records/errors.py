@@ -104,7 +104,7 @@ class InputError(Kip848Error):
         """A dump lacks columns of Spark's Kafka source."""
         return cls(
             f"{path} has no column {', '.join(missing)}",
-            f"a dump needs the Kafka source's columns {', '.join(needed)}",
+            f"a dump needs the Kafka source's columns {', '.join(needed)}; if they are in a folder below, pass that",
         )
 
     @classmethod

@@ -86,7 +86,8 @@ def _copies_at(listing: Listing, path: str, source_format: str | None) -> list[C
     if found == "segments":
         files = [file for file in files if SEGMENT_NAME.search(file)]
     # This check comes last, because it looks into every folder.
-    if (not files or found is None) and may_be_segments and (brokers := _brokers_below(listing, path)):
+    # Topic names in JSON may lie beside the brokers' folders.
+    if (not files or found in {None, "json"}) and may_be_segments and (brokers := _brokers_below(listing, path)):
         return brokers
     if not files:
         raise _nothing_to_read(listing, path, source_format)

@@ -101,7 +101,10 @@ def test_json_that_is_no_dump(engine, tmp_path):
     (tmp_path / "package.json").write_text(json.dumps({"name": "x", "version": 1}))
     error = refused(engine, tmp_path / "package.json")
     assert "has no column key, value, partition, offset, timestamp" in error.message
-    assert error.hint == "a dump needs the Kafka source's columns key, value, partition, offset, timestamp"
+    assert error.hint == (
+        "a dump needs the Kafka source's columns key, value, partition, offset, timestamp; "
+        "if they are in a folder below, pass that"
+    )
 
 
 def test_a_format_that_does_not_exist(engine, tmp_path):

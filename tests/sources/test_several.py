@@ -63,6 +63,7 @@ class TestPaths:
         for broker in ("broker-2", "broker 1 [a]"):
             shutil.copytree(capture, tmp_path / broker)
         (tmp_path / "notes.txt").touch()
+        (tmp_path / "topics.json").write_text("{}")
         (tmp_path / "other" / "orders-0").mkdir(parents=True)
         expected = [(f"{tmp_path}/{broker}", "segments", 3) for broker in ("broker 1 [a]", "broker-2")]
         assert found(engine, f"{tmp_path}/", source_format=source_format) == expected
