@@ -147,12 +147,20 @@ def _print(answer: Any, arguments: Namespace) -> None:  # noqa: ANN401 - Arrow h
         for row in rows:
             print(json.dumps(dict(zip(names, row, strict=True)), default=plain_text, ensure_ascii=False))
     elif arguments.csv:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer = csv.writer(_Lines())
         writer.writerow(names)
         writer.writerows([cell_text(value) for value in row] for row in rows)
     else:
         cells = (tuple(map(table_cell_text, row)) for row in rows)
         print_parts(fitted_table(*names, rows=cells, width=terminal_width(), is_ruled=True))
+
+
+class _Lines:
+    """Takes the rows of a CSV writer that ends them by CR LF, so that it quotes texts with either."""
+
+    @staticmethod
+    def write(row: str) -> int:
+        return sys.stdout.write(row.removesuffix("\r\n") + "\n")
 
 
 def _text(question: str, named: Mapping[str, Question], arguments: Namespace) -> tuple[str, dict[str, Any]]:

@@ -231,6 +231,12 @@ def test_sql_may_name_a_relation_of_this_package(query):
     assert int(groups) > 0
 
 
+@pytest.mark.parametrize("group", ["a\rb", "a\nb", 'a,"b"'])
+def test_csv_quotes_an_id(query, group):
+    _, printed, _ = query(f"SELECT '{group}' AS group_id", "--csv")
+    assert [*csv.reader(io.StringIO(printed, newline=""))] == [["group_id"], [group]]
+
+
 @pytest.mark.process
 def test_an_id_is_written_in_every_locale(tmp_path):
     made_tables.write(tmp_path, "c", audit_runs=[{"version": "1"}], group_state=[{"group_id": "≥ \N{SNAKE}"}])
