@@ -100,3 +100,10 @@ def test_a_commit_that_was_removed_before_the_newer_copy_was_made_does_not_count
     for table in ("group_state", "latest_state", "commit_progress"):
         rows = table_rows(tmp_path / "out", table, DEFAULT_CLUSTER)
         assert {row["group_id"] for row in rows} == {"h"}, table
+
+
+def test_a_key_may_name_any_partition_and_topic(tmp_path):
+    commits = [offsets_log.commit(0, 5, -1), offsets_log.commit(1, 6, topic='q"\\'), offsets_log.commit(2, 7)]
+    offsets_log.write(tmp_path / "log", *commits)
+    run_audit(None, AuditOptions((str(tmp_path / "log"),), str(tmp_path / "out"), offset_commits=True), Watcher())
+    assert cli.main(["explain", str(tmp_path / "out"), "--group", "g"]) == 0

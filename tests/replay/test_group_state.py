@@ -101,3 +101,11 @@ def test_the_rows_of_a_members_topics_have_one_order_in_each_run() -> None:
     ]
     rows = replayed(records, inputs_of({0: 0}, None))["MemberAssignment"]
     assert [row.topic_id for row in rows] == [topic["topicId"] for topic in topics]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("2", 2), ("-1", None), ("٣", None), ("9" * 11, None), ("9" * 5000, None)]
+)
+def test_an_option_of_the_assignor_may_be_any_text(text: str, number: int | None) -> None:
+    (row,) = Story("streams", f"10: 19 a, 23 0, 17 1 ?0 ={text}").replay()["GroupState"]
+    assert row.standby_replicas == number

@@ -5,6 +5,7 @@ Names and order follow `StreamsGroup` in Kafka's group coordinator.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, cast
 
 from kip848_records.kinds import STREAMS, Role
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from kip848_records.replay.streams.values import TopologyValue
 
 _STANDBY_REPLICAS: Final = "num.standby.replicas"
+_NUMBER: Final = re.compile("[0-9]{1,9}")
+"""Any text may be in the record of an option."""
 _NONE: Final = -1
 
 
@@ -48,7 +51,7 @@ class StreamsGroup(ModernGroup):
         configs = dict(value.assignment_configs)
         self.validated_topology_epoch = value.validated_topology_epoch if configs else None
         replicas = configs.get(_STANDBY_REPLICAS, "")
-        self.standby_replicas = int(replicas) if replicas.isdecimal() else None
+        self.standby_replicas = int(replicas) if _NUMBER.fullmatch(replicas) else None
         self.causes.group_epoch(value)
         super().replay_group_epoch(record)
 
