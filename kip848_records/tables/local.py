@@ -95,10 +95,9 @@ def _write_checksum(log: Path, known: dict[str, Any]) -> None:
     counts = {"tableSizeBytes": 0, "numFiles": 0, "numMetadata": 1, "numProtocol": 1}
     none_yet: dict[str, list[object]] = {"setTransactions": [], "domainMetadata": [], "allFiles": []}
     checksum = log / f"{0:020}.crc"
-    with checksum.open("w", encoding="utf-8") as file:
-        try:
-            json.dump(counts | none_yet | known, file)
-            file.flush()
-        except OSError:  # half of it would be worse than none
-            checksum.unlink()
-            raise
+    text = json.dumps(counts | none_yet | known)  # in one piece: `json.dump` writes hundreds
+    try:
+        checksum.write_text(text, encoding="utf-8")
+    except OSError:  # half of it would be worse than none
+        checksum.unlink(missing_ok=True)
+        raise

@@ -160,7 +160,7 @@ def test_a_broker_that_accepts_and_says_nothing(protocol):
         began = time.monotonic()
         said = failure(topic_at(address, client(user, protocol, request_timeout_ms="300")))
     assert said.startswith(f"{address} accepts connections, but a Kafka client gets no answer; check security.protocol")
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30  # 9 s are usual: three waits of 3 s
 
 
 # Reading: what Spark says, on its driver and in its tasks.
