@@ -45,7 +45,9 @@ class Stops:
         begun = np.flatnonzero((chunk.what[order] == STOP) & (chunk.k_progress >= 0))
         places = np.concatenate([carried, begun])
         rows = pa.concat_tables([rows, _rows(chunk, begun)])
-        first = reached(chunk, places, places, rows["committed_offset"].to_numpy() + 1)
+        committed = rows["committed_offset"].to_numpy()
+        higher = reached(chunk, places, places, np.minimum(committed, FAR - 1) + 1)
+        first = np.where(committed < FAR, higher, NONE)  # no offset is higher than the largest one
         losses = np.append(np.flatnonzero(chunk.k_is_loss), FAR)
         loss = losses[np.searchsorted(losses, places)]
         is_known = (first >= 0) & (first < loss)

@@ -115,6 +115,12 @@ def test_the_first_commit_behind_a_removal_is_progress(stops, chunk):
     assert said(stops(rows, chunk=chunk))[0] == 20_000
 
 
+def test_no_commit_is_behind_the_largest_offset(stops):
+    largest = 2**63 - 1
+    (found,) = stops([*USUAL, commit(39, 30, largest), commit(41, 41, 5), commit(42, 50, largest)])
+    assert (found["first_progress_at"], found["history"]) == (None, "right_censored")
+
+
 def test_a_slower_clock_behind_the_stop_bounds_nothing(stops):
     assert said(stops([*USUAL, commit(41, 3, 5)])) == (None, None, 5_000, 0, False, "observed")
 
