@@ -59,7 +59,7 @@ def archive_partitions(log: LogTable, knowledge: Knowledge, partitions: Iterable
     archive = LogTable(log.engine, f"{log.cluster} until run {last}")
     if not archive.knowledge().runs:
         archive.append_infos([replace(run, is_archived=True) for run in knowledge.runs if run.run <= last])
-    archive.append_rows(log.of_partitions(listed), last + 1)
+    archive.append(log.of_partitions(listed), last + 1)
     theirs = log.engine.relation(pa.table({"partition": pa.array(listed, pa.int32())}))
     log.engine.delete(LOG, log.cluster, theirs, ("partition",))
     return archive

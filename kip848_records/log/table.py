@@ -132,7 +132,7 @@ class LogTable:
         Raises InputError if another run was faster.
         """
         known = _knowledge([info], reads)
-        self._append(known if rows is None else self._with_knowledge(rows, known, has_inferred=has_inferred), info.run)
+        self.append(known if rows is None else self._with_knowledge(rows, known, has_inferred=has_inferred), info.run)
         # Delta silently skips the number of a run that it already has.
         knowledge = self.knowledge()
         if [read for read in knowledge.reads if read.run == info.run] != sorted(reads, key=lambda r: r.partition):
@@ -141,7 +141,7 @@ class LogTable:
 
     def append_infos(self, infos: Sequence[RunInfo]) -> None:
         """Append facts about runs, without rows of the log."""
-        self._append(_knowledge(infos), infos[-1].run)
+        self.append(_knowledge(infos), infos[-1].run)
 
     def of_partitions(self, partitions: Sequence[int]) -> Relation:
         """Return all rows of the log about some partitions, also what runs know about them."""
@@ -150,14 +150,10 @@ class LogTable:
         text = f"SELECT {columns} FROM {{log}} AS log WHERE log.partition IN ({listed})"  # noqa: S608 - numbers
         return self.engine.sql(text, log=self.read(LOG.name))
 
-    def append_rows(self, rows: Relation, number: int) -> None:
-        """Append rows of `of_partitions` of another cluster, with a number that no run of this one has."""
-        self._append(rows, number)
-
-    def _append(self, rows: pa.Table | Relation, number: int) -> None:
+    def append(self, rows: pa.Table | Relation, number: int) -> None:
         """Append rows with the number of a run; Delta stores the last one of this cluster."""
-        added = self.engine.relation(rows) if isinstance(rows, pa.Table) else rows
-        self.engine.append(LOG, self.cluster, added, application=f"kip848 {self.cluster}", number=number)
+        rows = self.engine.relation(rows)
+        self.engine.append(LOG, self.cluster, rows, application=f"kip848 {self.cluster}", number=number)
 
     def _rows(self, condition: str) -> Relation:
         return self.engine.sql(_ROWS + condition, log=self.read(LOG.name))

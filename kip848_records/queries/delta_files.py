@@ -86,6 +86,10 @@ class DeltaFiles:
                 others.append(_without_statistics(found, file, {name: values.get(name) for name in partitions}))
         return ds.FileSystemDataset(others, found.schema, found.format, found.filesystem)
 
+    def are_there(self) -> bool:
+        """Return whether all files exist; an object store is not asked."""
+        return self._folder is None or all((self._folder / name).exists() for name in self.names)
+
     def damaged(self) -> Path | None:
         """Return a file on this machine that is missing, or of which some rows cannot be read; None: there is none."""
         if self._folder is None:

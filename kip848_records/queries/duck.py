@@ -240,21 +240,22 @@ class DuckTables(Tables):
             return self._given[name]
         if (name, version) not in self._files:
             folder = path_on_this_machine(table_path(self.location, name))
-            self._files[name, version] = DeltaFiles(self._opened(name, version), folder)
+            files = DeltaFiles(self._opened(name, version), folder)
+            if version is not None and not files.are_there():
+                files = DeltaFiles(self._opened(name, None), folder)
+            self._files[name, version] = files
         return self._files[name, version]
 
     def _opened(self, name: str, version: int | None) -> DeltaTable:
-        """Open a table at a version, or at the newest one if the files of that version have been removed."""
+        """Open a table at a version, or at the newest one if the commits of that version have been removed."""
         from deltalake import DeltaTable  # noqa: PLC0415 - a question about a log opens no table
         from deltalake.exceptions import DeltaError, TableNotFoundError  # noqa: PLC0415 - as above
 
         path = table_path(self.location, name)
         try:
-            table = DeltaTable(path, version=version)
-            if version is not None and not _has_files(table, path):
-                table = DeltaTable(path)
+            return DeltaTable(path, version=version)
         except TableNotFoundError:
-            if version is not None:  # the commits of that version may have been removed, too
+            if version is not None:
                 return self._opened(name, None)
             raise TablesError.not_audited(self.location, name) from None
         except (DeltaError, OSError) as error:
@@ -262,7 +263,6 @@ class DuckTables(Tables):
                 f"the embedded engine cannot read {path}: {str(error).splitlines()[0]}",
                 "use --engine spark, or copy the tables again if the copy was not whole",
             ) from error
-        return table
 
 
 def _registered(connection: duckdb.DuckDBPyConnection, name: str, rows: Any) -> str:  # noqa: ANN401 - Arrow has no types
@@ -300,13 +300,6 @@ def _spilled() -> str:
     folder = mkdtemp(prefix="kip848-query-")
     atexit.register(rmtree, folder, ignore_errors=True)
     return folder
-
-
-def _has_files(table: DeltaTable, path: str) -> bool:
-    """Return whether all files of a version of the table at a path exist; an object store is not checked."""
-    folder, root = path_on_this_machine(path), table.table_uri.removeprefix("file://")
-    # delta-rs names the folder as in a URL, with `%20` for a space; what follows is the path of the file in it.
-    return folder is None or all((folder / file.removeprefix(root)).exists() for file in table.file_uris())
 
 
 def _with_dollars(text: str) -> str:
