@@ -308,7 +308,7 @@ def _audited(
 
             engine = stack.enter_context(UnwrittenEngine())
             audit_into(engine, replace(options, out=engine.out), progress, group)
-            yield engine.tables()
+            yield engine.answers()
             return
         out = keep or stack.enter_context(TemporaryDirectory(prefix="kip848-"))
         _audit(spark, replace(options, out=out), progress, group)

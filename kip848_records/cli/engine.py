@@ -65,7 +65,7 @@ def _rebuilt(out: str | None, cluster: str) -> dict[str, int]:
     engine = EmbeddedEngine(str(folder))
     try:
         found = clusters_to_rebuild(engine, migrate=False)
-        return {each: engine.size(LOG.name, each) for each in found if each != cluster}
+        return {each: engine.tables.size(LOG.name, each) for each in found if each != cluster}
     except InputError:
         return {}
 

@@ -6,10 +6,10 @@ whichever engine moves its rows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     import pyarrow as pa
@@ -33,6 +33,42 @@ class Rows(Protocol):
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows."""
+
+
+class MissingColumn(NamedTuple):
+    """A column that a table lacks, or a field of one: `path` has the names down to it, as Spark's SQL has them."""
+
+    path: tuple[str, ...]
+    type: pa.DataType
+    comment: str | None
+
+
+class EngineTables(Protocol):
+    """Delta tables at one location: each holds the rows of all clusters."""
+
+    def is_there(self, table: str) -> bool:
+        """Return whether a table exists, with rows of any cluster."""
+
+    def version(self, table: str) -> int | None:
+        """Return a table's present Delta version; None if it does not exist."""
+
+    def create(self, spec: TableSpec) -> None:
+        """Create a table without rows if it does not exist, with comments and NOT NULL."""
+
+    def restore(self, table: str, version: int | None) -> None:
+        """Restore a version of a table; None: remove the table, which did not exist."""
+
+    def optimize(self, table: str, days: int) -> None:
+        """Merge small files of a table, and delete files that no version has used for so many days."""
+
+    def columns(self, table: str) -> Mapping[str, Any] | None:
+        """Return a table's schema as in Delta's log ("Schema Serialization Format"); None if it does not exist."""
+
+    def add_columns(self, spec: TableSpec, missing: Sequence[MissingColumn]) -> None:
+        """Add columns and fields. They are nullable, because existing rows have no value for them."""
+
+    def make_anew(self, spec: TableSpec) -> None:
+        """Give a table the columns of this version, without rows, in one commit; it keeps its properties."""
 
 
 class Engine(Protocol):
@@ -117,6 +153,10 @@ class Engine(Protocol):
 
     # Tables
 
+    @property
+    def tables(self) -> EngineTables:
+        """The tables at the location."""
+
     def alone(self, work_folder: str) -> AbstractContextManager[None]:
         """Keep other runs from the tables, and offer a scratch folder below `work_folder`, which is removed.
 
@@ -126,20 +166,11 @@ class Engine(Protocol):
     def prepare(self, *, migrate: bool = True) -> list[str]:
         """Add this version's columns to the tables of an older one; return the clusters that must be rebuilt."""
 
-    def is_there(self, table: str) -> bool:
-        """Return whether a table exists, with rows of any cluster."""
-
     def table(self, table: str, cluster: str) -> Relation:
         """Return the newest rows of one cluster in a table; none if it does not exist."""
 
     def ask(self, text: str, *tables: str, **parameters: Parameter) -> list[Row]:
         """Return the answer to a query over the newest rows of some tables, of an unfinished run too."""
-
-    def version(self, table: str) -> int | None:
-        """Return a table's present Delta version; None if it does not exist."""
-
-    def create(self, spec: TableSpec) -> None:
-        """Create a table without rows if it does not exist, with comments and NOT NULL."""
 
     def replace(self, spec: TableSpec, cluster: str, rows: Relation | Rows | None) -> None:
         """Replace a cluster's rows in one commit: a reader sees the old ones or the new ones. None: no rows.
@@ -155,12 +186,6 @@ class Engine(Protocol):
 
     def delete(self, spec: TableSpec, cluster: str, rows: Relation, keys: Sequence[str]) -> None:
         """Delete those of a cluster's rows that have the same values of `keys` as one of `rows`, in one commit."""
-
-    def restore(self, table: str, version: int | None) -> None:
-        """Restore a version of a table; None: remove the table, which did not exist."""
-
-    def optimize(self, table: str, days: int) -> None:
-        """Merge small files of a table, and delete files that no version has used for so many days."""
 
     def for_each(self, work: Callable[[Any], object], items: Iterable[Any]) -> None:
         """Do the work for each item, some at a time if that is faster; raises the first error."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from kip848_records.engines.engine import MissingColumn
 from kip848_records.specs.tables import AUDIT_RUNS, CLUSTER
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.location import location_text
@@ -14,7 +15,7 @@ from kip848_records.tables.registry import TABLES
 from kip848_records.tables.versions import are_outdated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from kip848_records.engines.engine import Engine
     from kip848_records.specs.columns import TableSpec
@@ -23,28 +24,7 @@ _KEPT: Final = (LOG.name, AUDIT_RUNS.name)
 _VERSIONS: Final = "SELECT cluster, max_by(version, run) AS version FROM audit_runs GROUP BY cluster"
 
 
-class MissingColumn(NamedTuple):
-    """A column that a table lacks, or a field of one: `path` has the names down to it, as Spark's SQL has them."""
-
-    path: tuple[str, ...]
-    type: pa.DataType
-    comment: str | None
-
-
-class ExistingTables(Protocol):
-    """The changes that an engine makes to existing tables."""
-
-    def columns(self, table: str) -> Mapping[str, Any] | None:
-        """Return a table's schema as in Delta's log ("Schema Serialization Format"); None if it does not exist."""
-
-    def add_columns(self, spec: TableSpec, missing: Sequence[MissingColumn]) -> None:
-        """Add columns and fields. They are nullable, because existing rows have no value for them."""
-
-    def make_anew(self, spec: TableSpec) -> None:
-        """Give a table the columns of this version, without rows, in one commit; it keeps its properties."""
-
-
-def prepare_tables(engine: Engine, tables: ExistingTables, *, migrate: bool = True) -> list[str]:
+def prepare_tables(engine: Engine, *, migrate: bool = True) -> list[str]:
     """Add this version's columns to the tables of an older one; return the clusters that must be rebuilt.
 
     Tables that lack columns are older ones too, whatever their version is: between two releases all have the same.
@@ -53,11 +33,11 @@ def prepare_tables(engine: Engine, tables: ExistingTables, *, migrate: bool = Tr
     one, and if a table of another application has the name of one. With `migrate` false no table changes.
     """
     versions: dict[str, str] = {}
-    if _own_columns(engine, tables, AUDIT_RUNS) is not None:
+    if _own_columns(engine, AUDIT_RUNS) is not None:
         versions = {row.cluster: row.version for row in engine.ask(_VERSIONS, AUDIT_RUNS.name)}
-    is_outdated = are_outdated(engine.out, versions.values()) or (bool(versions) and _lack_columns(engine, tables))
+    is_outdated = are_outdated(engine.out, versions.values()) or (bool(versions) and _lack_columns(engine))
     if migrate and (is_outdated or not versions):
-        engine.for_each(lambda spec: _prepare(engine, tables, spec, is_outdated=is_outdated), TABLES.values())
+        engine.for_each(lambda spec: _prepare(engine, spec, is_outdated=is_outdated), TABLES.values())
     return sorted(versions) if is_outdated else []
 
 
@@ -71,22 +51,22 @@ def missing_columns(spec: TableSpec, present: Mapping[str, Any]) -> list[Missing
     ]
 
 
-def _prepare(engine: Engine, tables: ExistingTables, spec: TableSpec, *, is_outdated: bool) -> None:
-    present = _own_columns(engine, tables, spec)
+def _prepare(engine: Engine, spec: TableSpec, *, is_outdated: bool) -> None:
+    present = _own_columns(engine, spec)
     if present is None or not is_outdated:
         return
     if spec.name not in _KEPT:
-        tables.make_anew(spec)
+        engine.tables.make_anew(spec)
     elif missing := missing_columns(spec, present):
-        tables.add_columns(spec, missing)
+        engine.tables.add_columns(spec, missing)
 
 
-def _lack_columns(engine: Engine, tables: ExistingTables) -> bool:
+def _lack_columns(engine: Engine) -> bool:
     """Return whether one of the tables lacks a column of this version. Raises InputError if one has other columns."""
     lacking: list[MissingColumn] = []
 
     def compare(spec: TableSpec) -> None:
-        if (present := _own_columns(engine, tables, spec)) is not None:
+        if (present := _own_columns(engine, spec)) is not None:
             if unknown := _types(present).keys() - spec.schema.names:
                 where = location_text(engine.out)
                 raise TablesError(
@@ -100,9 +80,9 @@ def _lack_columns(engine: Engine, tables: ExistingTables) -> bool:
     return bool(lacking)
 
 
-def _own_columns(engine: Engine, tables: ExistingTables, spec: TableSpec) -> Mapping[str, Any] | None:
+def _own_columns(engine: Engine, spec: TableSpec) -> Mapping[str, Any] | None:
     """Return a table's schema. Raises InputError for another application's: here each table has clusters."""
-    present = tables.columns(spec.name)
+    present = engine.tables.columns(spec.name)
     if present is not None and CLUSTER.name not in _types(present):
         raise TablesError(
             f"the table {spec.name} in {location_text(engine.out)} was not written by an audit",

@@ -65,7 +65,7 @@ class LogTable:
 
     def is_there(self, table: str) -> bool:
         """Return whether a table exists, with rows of any cluster."""
-        return self.engine.is_there(table)
+        return self.engine.tables.is_there(table)
 
     def replace(self, spec: TableSpec, rows: Relation | Rows | None) -> None:
         """Replace the cluster's rows of a table in one commit; None: there are none."""
@@ -195,7 +195,7 @@ def unfinished_clusters(engine: Engine) -> set[str]:
 
 def _last_runs(engine: Engine, table: str) -> dict[str, int]:
     """Return the last run of each cluster in a table."""
-    if not engine.is_there(table):
+    if not engine.tables.is_there(table):
         return {}
     rows = engine.ask(f"SELECT cluster, max(run) AS run FROM {table} GROUP BY cluster", table)  # noqa: S608 - ours
     return {row.cluster: row.run for row in rows}

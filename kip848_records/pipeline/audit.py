@@ -59,7 +59,7 @@ def audit_into(engine: Engine, options: AuditOptions, progress: Progress, group:
     if not options.cluster:
         raise TablesError.empty_cluster()
     check_dialect(options.dialect, known=(*DIALECTS, AUTO))
-    if group is not None and engine.is_there(LOG.name):
+    if group is not None and engine.tables.is_there(LOG.name):
         raise TablesError(
             f"an audit of one group would replace the tables in {options.out}", "pass a folder without tables"
         )
@@ -91,7 +91,7 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress, grou
             )
         progress.phase("reading", ", ".join(options.sources))
         info = _copy_info(log, before, options)
-        version = engine.version(LOG.name)
+        version = engine.tables.version(LOG.name)
         ours: int | None = 0 if version is None else version
         try:
             with engine.reading():
@@ -99,13 +99,13 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress, grou
                     engine, copies, offset_commits=options.offset_commits, by_key=options.topic_content
                 )
                 dropped = log.replace_by_copy(merged_rows(engine, batch), info, has_aborted=batch.needs_merge)
-            ours = engine.version(LOG.name)
+            ours = engine.tables.version(LOG.name)
             facts = log_facts(log, Knowledge([info]))
             _check_copy(facts.counts, options)
         except Exception:
             # Without a lock, a later version than this run's is that of another run, which goes on.
-            if version != engine.version(LOG.name) == ours:
-                engine.restore(LOG.name, version)
+            if version != engine.tables.version(LOG.name) == ours:
+                engine.tables.restore(LOG.name, version)
             raise
         progress.advance(facts.counts.records)
         rebuild(log, Knowledge([info]), progress, facts, group)

@@ -37,7 +37,7 @@ def write_runs(log: LogTable, knowledge: Knowledge, facts: LogFacts, *, has_topi
     # A run names only the tables of record types that it wrote: others may be other clusters' alone.
     wrote = [name for name in RECORD_TABLES if name != OFFSET_COMMIT_TABLE or last.offset_commits]
     written = ("log", *DERIVED, *(wrote if last.record_tables else ()))
-    versions = {name: version for name in written if (version := log.engine.version(name)) is not None}
+    versions = {name: version for name in written if (version := log.engine.tables.version(name)) is not None}
     reads: dict[int, list[PartitionRead]] = {}
     for read in knowledge.reads:
         reads.setdefault(read.run, []).append(read)

@@ -48,7 +48,7 @@ def plan(engine: Engine, keep: timedelta) -> list[Retention]:
     The period ends at the last capture of a cluster, so a pause of audits removes nothing. Raises InputError if there
     are no tables, or those of a run that did not finish.
     """
-    if not engine.is_there(AUDIT_RUNS.name):
+    if not engine.tables.is_there(AUDIT_RUNS.name):
         raise TablesError.not_audited(engine.out, AUDIT_RUNS.name)
     engine.prepare(migrate=False)
     _check_finished(engine)
@@ -77,7 +77,8 @@ def maintain(engine: Engine, plans: list[Retention], progress: Progress, scratch
         # The tables of an older version were emptied: each is made anew of its log.
         rebuild_clusters(engine, sorted(outdated), progress)
         progress.phase("optimizing", "files of all tables")
-        engine.for_each(lambda name: engine.optimize(name, DAYS_OF_FILES), filter(engine.is_there, TABLES))
+        tables = engine.tables
+        engine.for_each(lambda name: tables.optimize(name, DAYS_OF_FILES), filter(tables.is_there, TABLES))
 
 
 def _known_until(log: LogTable) -> int | None:

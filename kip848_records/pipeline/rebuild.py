@@ -286,6 +286,6 @@ def _replace(log: LogTable, name: str, rows: Rows | None) -> None:
     spec = TABLES[name]
     # A table that every audit writes is there also without rows: a query of it then says that there are none.
     if rows is None and not log.is_there(name):
-        log.engine.create(spec)
+        log.engine.tables.create(spec)
     elif rows is not None or log.count(name):  # no commit for a table that had no rows and gets none
         log.replace(spec, rows)

@@ -62,15 +62,15 @@ FEATURES = {
 @pytest.mark.parametrize("method", ["replace", "append", "delete", "restore", "optimize", "table", "ask"])
 def test_features_that_delta_rs_lacks(engine, method, feature):
     name, spec = SPEC.name, SPEC
-    engine.create(spec)
+    engine.tables.create(spec)
     change_protocol(f"{engine.out}/{name}", minReaderVersion=3, minWriterVersion=7, **FEATURES[feature])
     rows = engine.relation(topics("1"))
     calls = {
         "replace": lambda: engine.replace(spec, "a", rows),
         "append": lambda: engine.append(spec, "a", rows, application="x", number=1),
         "delete": lambda: engine.replace(spec, "a", None),
-        "restore": lambda: engine.restore(name, 0),
-        "optimize": lambda: engine.optimize(name, 7),
+        "restore": lambda: engine.tables.restore(name, 0),
+        "optimize": lambda: engine.tables.optimize(name, 7),
         "table": lambda: engine.table(name, "a"),
         "ask": lambda: engine.ask("SELECT * FROM topic_name", name),
     }
@@ -79,18 +79,18 @@ def test_features_that_delta_rs_lacks(engine, method, feature):
     )
     with pytest.raises(EngineError, match=said):
         calls[method]()
-    assert engine.version(name) == 1
+    assert engine.tables.version(name) == 1
 
 
 def test_tables_of_an_older_version_with_such_a_feature(engine):
-    engine.create(TABLES["audit_runs"])
+    engine.tables.create(TABLES["audit_runs"])
     change_protocol(f"{engine.out}/audit_runs", minReaderVersion=3, minWriterVersion=7, **FEATURES["deletionVectors"])
     with pytest.raises(EngineError, match="audit_runs has the Delta feature deletionVectors, which delta-rs lacks"):
         engine.prepare()
 
 
 def test_column_mapping_of_an_older_protocol(engine):
-    engine.create(SPEC)
+    engine.tables.create(SPEC)
     mapping = {"delta.columnMapping.mode": "name"}
     change_protocol(f"{engine.out}/{SPEC.name}", minReaderVersion=2, minWriterVersion=5, configuration=mapping)
     with pytest.raises(EngineError, match="has the Delta feature columnMapping, which delta-rs lacks"):
@@ -103,7 +103,7 @@ def test_paths_that_delta_rs_takes_for_others(tmp_path, name):
     with pytest.raises(
         EngineError, match=r"delta-rs cannot write tables in .*, because of . (and . )*in its path; rename"
     ):
-        engine.create(SPEC)
+        engine.tables.create(SPEC)
     assert not (tmp_path / name).exists()
 
 
@@ -153,7 +153,7 @@ class TestDisks:
     def test_no_space_for_a_table(self, tmp_path):
         with small_disk(tmp_path / "disk", size="4m") as disk:
             engine = EmbeddedEngine(f"{disk}/out")
-            engine.create(SPEC)
+            engine.tables.create(SPEC)
             fill(disk, leave=64 << 10)
             ids = [f"{number * 7919 % 100_003:x}{number:x}" * 3 for number in range(100_000)]
             with (
@@ -161,7 +161,7 @@ class TestDisks:
                 engine.alone(engine.out),
             ):
                 engine.replace(SPEC, "a", engine.relation(topics(*ids)))
-            assert engine.version(SPEC.name) == 0
+            assert engine.tables.version(SPEC.name) == 0
             assert not (disk / "out" / "_staging").exists()
 
     @pytest.mark.process
@@ -211,4 +211,4 @@ class TestDisks:
             ):
                 pytest.fail("it has a scratch folder")
             with pytest.raises(DiskError, match="Read-only file system"):
-                engine.create(SPEC)
+                engine.tables.create(SPEC)

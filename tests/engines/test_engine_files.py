@@ -286,6 +286,6 @@ def test_another_file_system():
     with pytest.raises(
         EngineError, match="reads and writes files of this machine, and s3://bucket/out is none; use --"
     ):
-        engine.is_there("log")
+        engine.tables.is_there("log")
     with pytest.raises(EngineError, match="s3://bucket/copy is none"):
         engine.scan(Copy("s3://bucket/copy", "parquet", ["s3://bucket/copy/x.parquet"]))

@@ -61,20 +61,20 @@ def replaced(engine, cluster, *ids):
 
 class TestOneTable:
     def test_there_is_none(self, engine):
-        assert not engine.is_there(SPEC.name)
-        assert engine.version(SPEC.name) is None
+        assert not engine.tables.is_there(SPEC.name)
+        assert engine.tables.version(SPEC.name) is None
         assert rows(engine, "a") == []
         engine.replace(SPEC, "a", None)
-        assert not engine.is_there(SPEC.name)
+        assert not engine.tables.is_there(SPEC.name)
         with pytest.raises(TablesError, match="has no table topic_name"):
             engine.ask("SELECT * FROM topic_name", SPEC.name)
 
     def test_rows_of_one_cluster_are_replaced_in_one_commit(self, engine):
         for cluster in ("a", ODD):
             replaced(engine, cluster, "1", "2")
-        version = engine.version(SPEC.name)
+        version = engine.tables.version(SPEC.name)
         replaced(engine, ODD, "3")
-        assert engine.version(SPEC.name) == version + 1
+        assert engine.tables.version(SPEC.name) == version + 1
         assert rows(engine, ODD) == [(ODD, "3", "3", "cluster")]
         assert rows(engine, "a") == [("a", "1", "1", "cluster"), ("a", "2", "2", "cluster")]
         assert engine.ask("SELECT count(*) AS rows FROM topic_name WHERE cluster = :c", SPEC.name, c="a")[0].rows == 2
@@ -82,9 +82,9 @@ class TestOneTable:
     def test_rows_are_deleted_by_their_keys(self, engine):
         replaced(engine, "a", "1", "2", "3")
         replaced(engine, ODD, "1", "2")
-        version = engine.version(SPEC.name)
+        version = engine.tables.version(SPEC.name)
         engine.delete(SPEC, ODD, engine.relation(topics("2", "3")), ("topic_id", "topic"))
-        assert engine.version(SPEC.name) == version + 1
+        assert engine.tables.version(SPEC.name) == version + 1
         assert [row[1] for row in rows(engine, ODD)] == ["1"]
         assert [row[1] for row in rows(engine, "a")] == ["1", "2", "3"]
 
@@ -92,9 +92,9 @@ class TestOneTable:
         replaced(engine, "a", "1")
         engine.replace(SPEC, "a", None)
         assert rows(engine, "a") == []
-        version = engine.version(SPEC.name)
+        version = engine.tables.version(SPEC.name)
         engine.replace(SPEC, "a", None)
-        assert engine.version(SPEC.name) == version
+        assert engine.tables.version(SPEC.name) == version
 
     def test_rows_of_this_process_and_missing_columns(self, engine):
         spec = TABLES["partition_history"]
@@ -109,12 +109,12 @@ class TestOneTable:
     @pytest.mark.parametrize("partition", [None, 1 << 40])
     def test_what_does_not_fit_is_not_written(self, engine, partition):
         spec = TABLES["partition_history"]
-        engine.create(spec)
+        engine.tables.create(spec)
         given = pa.table({"partition": pa.array([partition], pa.int64()), "copy": ["x"], "is_base": [True]})
         with pytest.raises(Exception, match=r"(?i)null|overflow|bounds"):
             engine.replace(spec, "a", engine.relation(given))
         assert engine.collect(engine.table(spec.name, "a")) == []
-        assert engine.version(spec.name) == 0
+        assert engine.tables.version(spec.name) == 0
 
     def test_an_append_is_made_once(self, engine):
         for number, name in [(3, "3"), (3, "again"), (2, "before"), (4, "4")]:
@@ -127,7 +127,7 @@ class TestOneTable:
         """Without it, the next run reads all earlier commits. The engine that makes the tenth commit writes it."""
         for number in range(9):
             replaced(new(engines.EMBEDDED), "a", str(number))
-        assert engine.version(SPEC.name) == 9
+        assert engine.tables.version(SPEC.name) == 9
         assert not list(Path(engine.out).rglob("_last_checkpoint"))
         replaced(engine, "a", "10")
         log = Path(engine.out) / SPEC.name / "_delta_log"
@@ -139,18 +139,18 @@ class TestOneTable:
 
     def test_restored(self, engine):
         replaced(engine, "a", "1")
-        version = engine.version(SPEC.name)
+        version = engine.tables.version(SPEC.name)
         replaced(engine, "a", "2")
-        engine.restore(SPEC.name, version)
+        engine.tables.restore(SPEC.name, version)
         assert rows(engine, "a") == [("a", "1", "1", "cluster")]
-        engine.restore(SPEC.name, None)
-        assert not engine.is_there(SPEC.name)
+        engine.tables.restore(SPEC.name, None)
+        assert not engine.tables.is_there(SPEC.name)
         assert rows(engine, "a") == []
 
     def test_optimized(self, engine):
         for number in range(2):
             engine.append(SPEC, "a", engine.relation(topics(str(number))), application="x", number=number)
-        engine.optimize(SPEC.name, 7)
+        engine.tables.optimize(SPEC.name, 7)
         assert len(DeltaTable(f"{engine.out}/{SPEC.name}").file_uris()) == 1
         assert len(rows(engine, "a")) == 2
 
@@ -196,7 +196,7 @@ class TestBothEngines:
         logs = []
         for kind in (engines.EMBEDDED, engines.SPARK):
             out = tmp_path / kind
-            engines.new_engine(kind, spark, out).create(TABLES[name])
+            engines.new_engine(kind, spark, out).tables.create(TABLES[name])
             logs.append(engines.described_by_log(DeltaTable(out / name)))
         assert logs[0] == logs[1]
 
@@ -209,9 +209,9 @@ class TestBothEngines:
                 replaced(engine, "a", f"replaced {number}")
                 engine.append(SPEC, "a", engine.relation(topics("one more")), application="x", number=number)
                 assert [topic for _, topic, *_ in rows(engine, "a")] == ["one more", f"replaced {number}"]
-                version = engine.version(SPEC.name)
+                version = engine.tables.version(SPEC.name)
                 replaced(engine, "a", "nothing")
-                other.restore(SPEC.name, version)
+                other.tables.restore(SPEC.name, version)
                 assert len(rows(new(others[kind]), "a")) == 2
                 other.append(SPEC, "a", other.relation(topics("late")), application="x", number=number)
                 assert len(rows(engine, "a")) == 2
@@ -225,7 +225,7 @@ class TestBothEngines:
         made = Builder.createIfNotExists(spark).location(f"{tmp_path}/out/{SPEC.name}").comment(SPEC.comment)
         made.addColumns(spark_schema(SPEC)).partitionedBy("cluster").execute()
         engine = new(engines.EMBEDDED)
-        engines.new_engine(engines.EMBEDDED, None, tmp_path / "other").create(SPEC)
+        engines.new_engine(engines.EMBEDDED, None, tmp_path / "other").tables.create(SPEC)
         found, expected = (
             engines.described_by_log(DeltaTable(tmp_path / folder / SPEC.name)) for folder in ("out", "other")
         )
@@ -306,7 +306,7 @@ class TestOtherVersions:
     @pytest.mark.usefixtures("old")
     def test_who_only_looks_changes_nothing(self, engine):
         assert engine.prepare(migrate=False) == ["old"]
-        assert {engine.version(name) for name in ("audit_runs", "log", "topic_name")} == {0}
+        assert {engine.tables.version(name) for name in ("audit_runs", "log", "topic_name")} == {0}
 
     def test_the_log_and_the_runs_get_columns_and_all_else_is_emptied(self, engine, old):
         assert engine.prepare() == ["old"]
@@ -325,9 +325,9 @@ class TestOtherVersions:
 
     def test_of_this_version(self, engine, tmp_path):
         write_now(tmp_path / "out")
-        before = {name: engine.version(name) for name in ROWS}
+        before = {name: engine.tables.version(name) for name in ROWS}
         assert engine.prepare() == []
-        assert {name: engine.version(name) for name in ROWS} == before
+        assert {name: engine.tables.version(name) for name in ROWS} == before
 
     def test_what_wrote_earlier_runs_does_not_matter(self, engine, tmp_path):
         write_now(tmp_path / "out", ("old", "0.0.9", 3), ("old", __version__, 4))
@@ -345,7 +345,7 @@ class TestOtherVersions:
         shutil.rmtree(out / lacking)
         write_old(out, lacking, ROWS[lacking] | ({"version": __version__} if lacking == "audit_runs" else {}))
         assert engine.prepare(migrate=False) == ["old"]
-        assert engine.version(lacking) == 0
+        assert engine.tables.version(lacking) == 0
         assert engine.prepare() == ["old"]
         assert {*LACKING[lacking]} <= {field.name for field in DeltaTable(out / lacking).schema().fields}
         assert engine.prepare() == []
@@ -370,4 +370,4 @@ class TestOtherVersions:
         deltalake.write_deltalake(tmp_path / "out" / name, pa.table({"topic_id": ["1"]}))
         with pytest.raises(InputError, match=f"the table {name} in {tmp_path}/out/ was not written by an audit"):
             engine.prepare()
-        assert engine.version(name) == 0
+        assert engine.tables.version(name) == 0

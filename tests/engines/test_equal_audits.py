@@ -225,7 +225,7 @@ def check_table(engine, out, name, cluster):
     engine.append(TABLES[name], cluster, one, application="another", number=1)
     assert len(rows_in(tables_of(out), name)) == len(written) + 1
     if name == RESTORED:
-        engine.restore(name, table.version())
+        engine.tables.restore(name, table.version())
         assert Rows(rows_in(tables_of(out), name)) == written
     assert described_by_log(DeltaTable(out / name)) == described_by_log(table)
 

@@ -30,7 +30,7 @@ def test_rows_are_those_of_written_tables(captures, tmp_path, monkeypatch, in_me
     written = DuckTables(options.out)
     with UnwrittenEngine() as engine:
         audit_into(engine, replace(options, out=engine.out), Watcher())
-        unwritten, count = engine.tables(), 0
+        unwritten, count = engine.answers(), 0
         assert unwritten.names() == written.names()
         for name in written.names() - {"audit_runs"}:
             assert rows_of(unwritten, name) == rows_of(written, name), name

@@ -168,57 +168,33 @@ class EmbeddedEngine:
 
     def prepare(self, *, migrate: bool = True) -> list[str]:
         """Add this version's columns to the tables of an older one; return the clusters that must be rebuilt."""
-        return prepare_tables(self, self._tables, migrate=migrate)
-
-    def is_there(self, table: str) -> bool:
-        """Return whether a table exists."""
-        return self._tables.is_there(table)
+        return prepare_tables(self, migrate=migrate)
 
     def table(self, table: str, cluster: str) -> Relation:
         """Return the newest rows of one cluster in a table."""
-        if not self.is_there(table):
+        if not self.tables.is_there(table):
             return self.relation(TABLES[table].schema.empty_table())
-        return DeltaRows(self._space, self._tables.files(table), of_cluster(cluster))
+        return DeltaRows(self._space, self.tables.files(table), of_cluster(cluster))
 
     def ask(self, text: str, *tables: str, **parameters: Parameter) -> list[Row]:
         """Return the answer to a query over the newest rows of some tables."""
-        files = {table: self._tables.files(table) for table in tables}
+        files = {table: self.tables.files(table) for table in tables}
         return DuckTables(self.out, self._space.cursor, files).newest(text, *tables, **parameters)
-
-    def version(self, table: str) -> int | None:
-        """Return a table's present Delta version."""
-        return self._tables.version(table)
-
-    def size(self, table: str, cluster: str) -> int:
-        """Return how many bytes a cluster's rows in a table have, in its files."""
-        return self._tables.size(table, cluster)
-
-    def create(self, spec: TableSpec) -> None:
-        """Create a table without rows if it does not exist."""
-        self._tables.create(spec)
 
     def replace(self, spec: TableSpec, cluster: str, rows: Relation | Rows | None) -> None:
         """Replace a cluster's rows in one commit."""
         if rows is not None:
-            self._tables.replace(spec, cluster, rows.batches())
-        elif self.is_there(spec.name):
-            self._tables.delete(spec.name, cluster)
+            self.tables.replace(spec, cluster, rows.batches())
+        elif self.tables.is_there(spec.name):
+            self.tables.delete(spec.name, cluster)
 
     def append(self, spec: TableSpec, cluster: str, rows: Relation, *, application: str, number: int) -> None:
         """Append rows in one commit, but not a second time."""
-        self._tables.append(spec, cluster, rows.batches(), application=application, number=number)
+        self.tables.append(spec, cluster, rows.batches(), application=application, number=number)
 
     def delete(self, spec: TableSpec, cluster: str, rows: Relation, keys: Sequence[str]) -> None:
         """Delete rows by their keys."""
-        self._tables.delete_matching(spec.name, cluster, self.materialize(rows, "deleted"), keys)
-
-    def restore(self, table: str, version: int | None) -> None:
-        """Restore a version of a table; None: remove the table."""
-        self._tables.restore(table, version)
-
-    def optimize(self, table: str, days: int) -> None:
-        """Merge small files of a table, and delete files that no version has used for so many days."""
-        self._tables.optimize(table, days)
+        self.tables.delete_matching(spec.name, cluster, self.materialize(rows, "deleted"), keys)
 
     def for_each(self, work: Callable[[Any], object], items: Iterable[Any]) -> None:
         """Do the work for each item, one after another: each uses all cores."""
@@ -226,7 +202,8 @@ class EmbeddedEngine:
             work(item)
 
     @property
-    def _tables(self) -> LocalTables:
+    def tables(self) -> LocalTables:
+        """The tables in the folder."""
         if self._known is None:
             from kip848_records.engines.embedded.tables import LocalTables  # noqa: PLC0415 - delta-rs takes a while to load
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kip848_records.engines.embedded.relations import Relation
-    from kip848_records.engines.existing import MissingColumn
+    from kip848_records.engines.engine import MissingColumn
     from kip848_records.specs.columns import TableSpec
 
 KNOWN_FEATURES: Final = frozenset({"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "timestampNtz"})

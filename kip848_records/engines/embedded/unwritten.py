@@ -45,7 +45,7 @@ class UnwrittenEngine(EmbeddedEngine):
         del work_folder
         yield
 
-    def tables(self) -> Tables:
+    def answers(self) -> Tables:
         """Return the tables for queries, once they are complete."""
         return DuckTables(self.out, self._space.cursor, self._unwritten.rows)
 

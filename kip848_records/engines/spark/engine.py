@@ -58,7 +58,7 @@ class SparkEngine:
         """`out`: the location of the tables; without it the engine has none."""
         self.spark = spark
         self.out = out
-        self._tables = DeltaTables(spark, out)
+        self.tables = DeltaTables(spark, out)
         self._scratch: str | None = None
         self._numbers = count()
 
@@ -162,50 +162,30 @@ class SparkEngine:
 
     def prepare(self, *, migrate: bool = True) -> list[str]:
         """Add this version's columns to the tables of an older one; return the clusters that must be rebuilt."""
-        self._tables.check_schema()
-        return prepare_tables(self, self._tables, migrate=migrate)
-
-    def is_there(self, table: str) -> bool:
-        """Return whether a table exists."""
-        return self._tables.is_there(table)
+        self.tables.check_schema()
+        return prepare_tables(self, migrate=migrate)
 
     def table(self, table: str, cluster: str) -> DataFrame:
         """Return the newest rows of one cluster in a table."""
-        return self._tables.rows(table, cluster)
+        return self.tables.rows(table, cluster)
 
     def ask(self, text: str, *tables: str, **parameters: Parameter) -> list[Row]:
         """Return the answer to a query over the newest rows of some tables."""
         return newest_rows(self.spark, self.out, text, *tables, **parameters)
 
-    def version(self, table: str) -> int | None:
-        """Return a table's present Delta version."""
-        return self._tables.version(table)
-
-    def create(self, spec: TableSpec) -> None:
-        """Create a table without rows if it does not exist."""
-        self._tables.create(spec)
-
     def replace(self, spec: TableSpec, cluster: str, rows: DataFrame | Rows | None) -> None:
         """Replace a cluster's rows: delta-rs writes rows of this process where it can."""
-        tables = self._tables
+        tables = self.tables
         if rows is None or isinstance(rows, DataFrame) or not tables.replace_by_arrow(spec, cluster, rows.batches()):
             tables.replace(spec, cluster, None if rows is None else self.relation(rows))
 
     def append(self, spec: TableSpec, cluster: str, rows: DataFrame, *, application: str, number: int) -> None:
         """Append rows in one commit, but not a second time."""
-        self._tables.append(spec, cluster, rows, application=application, number=number)
+        self.tables.append(spec, cluster, rows, application=application, number=number)
 
     def delete(self, spec: TableSpec, cluster: str, rows: DataFrame | Rows, keys: Sequence[str]) -> None:
         """Delete rows by their keys."""
-        self._tables.delete_matching(spec.name, cluster, self.relation(rows), keys)
-
-    def restore(self, table: str, version: int | None) -> None:
-        """Restore a version of a table; None: remove the table."""
-        self._tables.restore(table, version)
-
-    def optimize(self, table: str, days: int) -> None:
-        """Merge small files of a table, and delete files that no version has used for so many days."""
-        self._tables.optimize(table, days)
+        self.tables.delete_matching(spec.name, cluster, self.relation(rows), keys)
 
     def for_each(self, work: Callable[[Any], object], items: Iterable[Any]) -> None:
         """Do the work for each item, some at a time: small jobs leave cores idle."""

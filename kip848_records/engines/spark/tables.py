@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
-    from kip848_records.engines.existing import MissingColumn
+    from kip848_records.engines.engine import MissingColumn
     from kip848_records.specs.columns import TableSpec
 
 
