@@ -123,7 +123,7 @@ def escape_glob(path: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Return a text as a literal of the SQL of delta-rs and DuckDB; Spark's differs (`tables.location.sql_string`)."""
+    """Return a text as a literal of the SQL of delta-rs and DuckDB; Spark's differs (`queries.spark.sql_string`)."""
     return "'{}'".format(text.replace("'", "''"))
 
 

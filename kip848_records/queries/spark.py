@@ -13,7 +13,7 @@ from kip848_records.queries.texts import with_tables
 from kip848_records.spark.files import unreadable_file
 from kip848_records.tables.errors import DamagedError, TablesError
 from kip848_records.tables.local import has_commits
-from kip848_records.tables.location import is_schema, sql_name, sql_string, table_path
+from kip848_records.tables.location import is_schema, schema_name, table_path
 from kip848_records.tables.registry import TABLES
 
 if TYPE_CHECKING:
@@ -118,3 +118,16 @@ def read(spark: SparkSession, location: str, table: str) -> DataFrame:
     if is_schema(location):
         return spark.read.table(sql_name(location, table))
     return spark.read.format("delta").load(table_path(location, table))
+
+
+def sql_name(location: str, table: str) -> str:
+    """Return the name of a table in Spark's SQL."""
+    if is_schema(location):
+        return f"{schema_name(location)}.{table}"
+    return f"delta.`{table_path(location, table).replace('`', '``')}`"
+
+
+def sql_string(text: str) -> str:
+    """Return a text as a literal of Spark's SQL."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

@@ -90,13 +90,6 @@ def work_folder(location: str, scratch: str | None) -> str:
     return scratch
 
 
-def sql_name(location: str, table: str) -> str:
-    """Return the name of a table in Spark's SQL."""
-    if is_schema(location):
-        return f"{schema_name(location)}.{table}"
-    return f"delta.`{table_path(location, table).replace('`', '``')}`"
-
-
 def table_path(location: str, table: str) -> str:
     """Return the absolute path of a table, because Delta reads a relative path as the name of a table."""
     folder = location if URI.match(location) else str(without_parents(Path(location)).absolute())
@@ -105,9 +98,3 @@ def table_path(location: str, table: str) -> str:
 
 def _identifier(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else f"`{name.replace('`', '``')}`"
-
-
-def sql_string(text: str) -> str:
-    """Return a text as a literal of Spark's SQL."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

@@ -9,8 +9,9 @@ from pyspark.sql import functions as F
 
 from kip848_records.engines.spark.tables import DeltaTables, spark_schema
 from kip848_records.errors import InputError
+from kip848_records.queries.spark import sql_name
 from kip848_records.tables import local
-from kip848_records.tables.location import location_arguments, location_text, schema_location, sql_name
+from kip848_records.tables.location import location_arguments, location_text, schema_location
 from kip848_records.tables.registry import TABLES
 
 

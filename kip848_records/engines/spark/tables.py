@@ -19,11 +19,11 @@ from kip848_records.engines.delta_rs import mistaken, replace_rows, writing
 from kip848_records.engines.spark.writers import is_locked
 from kip848_records.machine.disks import FULL, DiskError
 from kip848_records.machine.paths import local_path
-from kip848_records.queries.spark import is_there, read
+from kip848_records.queries.spark import is_there, read, sql_name, sql_string
 from kip848_records.specs.tables import CLUSTER
 from kip848_records.tables.errors import TablesError
 from kip848_records.tables.local import create_locally, has_commits, newest_version
-from kip848_records.tables.location import is_schema, location_text, schema_name, sql_name, sql_string, table_path
+from kip848_records.tables.location import is_schema, location_text, schema_name, table_path
 from kip848_records.tables.registry import TABLES
 
 if TYPE_CHECKING:
