@@ -1,4 +1,4 @@
-"""How a place is named, to people, to Spark and to a shell; and how a table comes to be there."""
+"""Delta tables as Spark's engine creates them."""
 
 import errno
 import json
@@ -9,26 +9,8 @@ from pyspark.sql import functions as F
 
 from kip848_records.engines.spark.tables import DeltaTables, spark_schema
 from kip848_records.errors import InputError
-from kip848_records.queries.spark import sql_name
 from kip848_records.tables import local
-from kip848_records.tables.location import location_arguments, location_text, schema_location
 from kip848_records.tables.registry import TABLES
-
-
-@pytest.mark.parametrize(
-    ("place", "text", "arguments", "name"),
-    [
-        ("/data/out/", "/data/out/", "/data/out/", "delta.`/data/out/log`"),
-        ("/data/it's `it`", "/data/it's `it`/", "'/data/it'\"'\"'s `it`'", "delta.`/data/it's ``it``/log`"),
-        ("s3://bucket/out", "s3://bucket/out/", "s3://bucket/out", "delta.`s3://bucket/out/log`"),
-        (schema_location("main", "kafka"), "main.kafka", "--catalog main --schema kafka", "main.kafka.log"),
-        (schema_location("a.b", "c `d"), "`a.b`.`c ``d`", "--catalog a.b --schema 'c `d'", "`a.b`.`c ``d`.log"),
-    ],
-)
-def test_names(place, text, arguments, name):
-    assert location_text(place) == text
-    assert location_arguments(place) == arguments
-    assert sql_name(place, "log") == name
 
 
 @pytest.mark.parametrize("name", ["epoch_timeline", "log"])
