@@ -30,11 +30,14 @@ from kip848_records.tables.log import LOG
 from kip848_records.times import known_time
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
     from kip848_records.engines.engine import Engine
-    from kip848_records.log.facts import RecordCounts
+    from kip848_records.log.facts import LogFacts, RecordCounts
     from kip848_records.pipeline.progress import Progress
+    from kip848_records.sources.listing import Copy
 
 
 def run_audit(spark: SparkSession | None, options: AuditOptions, progress: Progress, group: str | None = None) -> Audit:
@@ -91,22 +94,7 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress, grou
             )
         progress.phase("reading", ", ".join(options.sources))
         info = _copy_info(log, before, options)
-        version = engine.tables.version(LOG.name)
-        ours: int | None = 0 if version is None else version
-        try:
-            with engine.reading():
-                batch = read_sources(
-                    engine, copies, offset_commits=options.offset_commits, by_key=options.topic_content
-                )
-                dropped = log.replace_by_copy(merged_rows(engine, batch), info, has_aborted=batch.needs_merge)
-            ours = engine.tables.version(LOG.name)
-            facts = log_facts(log, Knowledge([info]))
-            _check_copy(facts.counts, options)
-        except Exception:
-            # Without a lock, a later version than this run's is that of another run, which goes on.
-            if version != engine.tables.version(LOG.name) == ours:
-                engine.tables.restore(LOG.name, version)
-            raise
+        facts, dropped = _replace_log(log, copies, info, options)
         progress.advance(facts.counts.records)
         rebuild(log, Knowledge([info]), progress, facts, group)
         count = quarantined(log)
@@ -122,6 +110,29 @@ def audit_copies(engine: Engine, options: AuditOptions, progress: Progress, grou
         quarantined=count,
         resumed=is_resumed,
     )
+
+
+def _replace_log(log: LogTable, copies: Sequence[Copy], info: RunInfo, options: AuditOptions) -> tuple[LogFacts, int]:
+    """Replace the log by the rows of copies; return the facts about it, and the number of aborted records dropped.
+
+    If that fails, or the rows are not what the options say, the log has its former version.
+    """
+    engine, tables = log.engine, log.engine.tables
+    version = tables.version(LOG.name)
+    ours: int | None = 0 if version is None else version
+    try:
+        with engine.reading():
+            batch = read_sources(engine, copies, offset_commits=options.offset_commits, by_key=options.topic_content)
+            dropped = log.replace_by_copy(merged_rows(engine, batch), info, has_aborted=batch.needs_merge)
+        ours = tables.version(LOG.name)
+        facts = log_facts(log, Knowledge([info]))
+        _check_copy(facts.counts, options)
+    except Exception:
+        # Without a lock, a later version than this run's is that of another run, which goes on.
+        if version != tables.version(LOG.name) == ours:
+            tables.restore(LOG.name, version)
+        raise
+    return facts, dropped
 
 
 def _copy_info(log: LogTable, before: Knowledge, options: AuditOptions) -> RunInfo:
