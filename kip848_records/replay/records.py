@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -121,10 +120,10 @@ class ClassicGroupValue(NamedTuple):
     state_at: int | None = None
 
     @property
-    def duplicate_instance(self) -> str | None:
-        """The first instance id that two members have; None if there is none."""
-        counts = Counter(member.instance_id for member in self.members if member.instance_id is not None)
-        return next((instance_id for instance_id, count in counts.items() if count > 1), None)
+    def has_duplicate_instance(self) -> bool:
+        """Whether two members have one instance id."""
+        ids = [member.instance_id for member in self.members if member.instance_id is not None]
+        return len(set(ids)) < len(ids)
 
     @property
     def has_duplicate_member(self) -> bool:

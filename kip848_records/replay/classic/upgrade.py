@@ -50,7 +50,7 @@ def upgrade_reasons(value: ClassicGroupValue) -> tuple[str, ...]:
 
 def _reasons(value: ClassicGroupValue) -> Iterator[str]:
     members = value.members
-    if value.duplicate_instance is not None:
+    if value.has_duplicate_instance:
         yield DUPLICATE_INSTANCE  # no coordinator has such a group in memory: none can load the record
     elif value.has_duplicate_member:
         yield DUPLICATE_MEMBER

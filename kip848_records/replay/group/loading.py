@@ -104,23 +104,17 @@ class Loading:
 
     def __init__(self, context: Context, rules_of: Callable[[str], LoadingRules]) -> None:
         self._context = context
-        self._is_kafka = context.dialect == _DIALECT
         self.refused: list[Refused] = []
-        self._states = [LoadedGroup(context, rules_of, self.refused)]
+        self._states = [LoadedGroup(context, rules_of, self.refused)] if context.dialect == _DIALECT else []
         self._knowers: dict[int, list[LoadedGroup]] = {}  # by record type
         self._loads = frozenset(refusals.LOADERS)  # those that have refused no record yet
         self._may_load = self._loads  # those of which also no unproven record says so
 
     def replay(self, record: Record) -> None:
         """Replay a record, and note whether a coordinator refuses it. It is applied in any case."""
-        if not self._is_kafka or record.role is _LOST:  # a lost record is unknown
-            return
-        knowers = self._knowers.get(record.key_type)
-        if knowers is None:
-            knowers = self._knowing(record.key_type)
-            self._knowers[record.key_type] = knowers
-        for state in knowers:
-            state.replay(record)
+        if record.role is not _LOST:  # a lost record is unknown
+            for state in self._knowers.get(record.key_type) or self._knowing(record.key_type):
+                state.replay(record)
 
     def _knowing(self, key_type: int) -> list[LoadedGroup]:
         """Return the states of the releases that know a type: they get their own, the others keep what they have."""
@@ -132,6 +126,7 @@ class Loading:
                 found.append(state.fork(knowing))
                 self._states.append(found[-1])
                 self._knowers.clear()
+        self._knowers[key_type] = found
         return found
 
     def end_operation(self, *, is_evaluated: bool) -> None:
@@ -268,7 +263,7 @@ class LoadedGroup:
         if value is None:
             self._begin(None, record.offset)
             return
-        if value.duplicate_instance is not None:
+        if value.has_duplicate_instance:
             self._refuse(record, refusals.DUPLICATE_INSTANCE)
         elif value.has_duplicate_member:
             self._refuse(record, refusals.DUPLICATE_MEMBER)
