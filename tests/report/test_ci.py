@@ -1,5 +1,6 @@
 """The pipelines that users copy: what GitHub and GitLab take, and commands that there are."""
 
+import os
 import re
 import shlex
 import shutil
@@ -16,6 +17,7 @@ from tests.docs.reader import environment, make_clone
 
 CI = Path(__file__).parents[2] / "conf" / "ci"
 GITHUB, GITLAB = CI / "github-actions.yml", CI / "gitlab-ci.yml"
+CRONJOB = CI.parent / "container" / "cronjob.yaml"
 SCHEMAS = {GITHUB: "vendor.github-workflows", GITLAB: "vendor.gitlab-ci"}
 
 
@@ -128,3 +130,14 @@ def test_the_check_reads_what_the_job_before_copied(pipeline):
     else:
         uploaded = before["artifacts"]["paths"]
     assert uploaded == ["dump/log/__consumer_offsets-*", "dump/captured-at"]
+
+
+@pytest.mark.process
+def test_the_cron_job_makes_the_folder_of_the_metrics_on_an_empty_volume(tmp_path):
+    (job,) = [each for each in YAML(typ="safe").load_all(CRONJOB) if each["kind"] == "CronJob"]
+    (container,) = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    (script,) = container["args"]
+    writes = 'kip848() { for each in "$@"; do case $each in *.prom) : > "$each";; esac; done; }; '
+    command = writes + script.replace("/var/lib/kip848", str(tmp_path))
+    subprocess.run([*container["command"], command], check=True, env={"PATH": os.defpath})
+    assert (tmp_path / "metrics" / "kip848.prom").is_file()
