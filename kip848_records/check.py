@@ -26,7 +26,6 @@ from kip848_records.expectations.results import (
 )
 from kip848_records.expectations.sql import ADVICE, DETAIL, EXPECTATION, LASTS, NAMES_BLOCKER, grouped_by_text, query
 from kip848_records.kinds import kind_of
-from kip848_records.queries.changed_limits import changed_limits
 from kip848_records.queries.marked_numbers import with_numbers
 from kip848_records.queries.needs import lacking
 from kip848_records.queries.texts import completed
@@ -110,10 +109,9 @@ class _Audited:
     @classmethod
     def of(cls, tables: Tables, run: Run) -> Self:
         without: dict[str, list[str | None]] = defaultdict(list)
-        changes = changed_limits(tables, run.cluster)
-        if any(each.name == ENABLED for each in changes):
+        if any(each.name == ENABLED for each in run.changed_limits):
             for group_id in (None, *(row.group_id for row in tables.rows(_GROUPS, run.cluster))):
-                for pattern in limits_of(changes, group_id).off:
+                for pattern in limits_of(run.changed_limits, group_id).off:
                     without[pattern].append(group_id)
         return cls(run, lacking(run), without)
 

@@ -229,10 +229,9 @@ def note_other_limits(arguments: Namespace, tables: Tables, cluster: str | None)
     if arguments.config is None:
         return
     from kip848_records.config import load_limits
-    from kip848_records.queries.changed_limits import changed_limits
 
     given = load_limits(arguments.config)
-    if given and any(changed_limits(tables, run.cluster) != given for run in tables.chosen_runs(cluster)):
+    if given and any(tuple(run.changed_limits) != given for run in tables.chosen_runs(cluster)):
         print_note(
             f"{arguments.config} has limits of the diagnosis with which the tables were not made; pass it to "
             "kip848 audit"

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from kip848_records.machine.disks import FULL, DiskError
 from kip848_records.queries.delta_files import literal
-from kip848_records.specs.completion import with_column
 from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:
@@ -87,3 +86,9 @@ def shaped(batches: Iterable[pa.RecordBatch], schema: pa.Schema, cluster: str) -
             for field in schema
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def with_column(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:
+    """Return a batch with a column added, or replaced."""
+    columns = {**{each: batch[each] for each in batch.schema.names}, name: column}
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))

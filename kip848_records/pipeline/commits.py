@@ -16,6 +16,7 @@ from kip848_records.decode.records import checked_commits
 from kip848_records.engines.rows import CompletedRows
 from kip848_records.kinds import Role, key_types_of
 from kip848_records.log.state import last_counted, state_as_json
+from kip848_records.pipeline.completion import with_topics
 from kip848_records.pipeline.names import names_of_commits
 from kip848_records.pipeline.open_transactions import known_partitions, open_transactions, pending_commits
 from kip848_records.pipeline.simple_groups import groups_with_commits, simple_groups
@@ -30,7 +31,6 @@ from kip848_records.replay.diagnosis.limits import limits_of
 from kip848_records.replay.rows import GroupStateInterval, OwnedPartition, StoppedPartition, row_type, table_of
 from kip848_records.sources.predicates import IS_RECORD, key_of_types
 from kip848_records.sources.transactions import with_outcomes, with_undecided
-from kip848_records.specs.completion import with_topics
 from kip848_records.specs.tables import OFFSETS_RETENTION_MS
 
 if TYPE_CHECKING:

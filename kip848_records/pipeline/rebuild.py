@@ -23,6 +23,7 @@ from kip848_records.pipeline.audit_runs import write_runs
 from kip848_records.pipeline.commit_before import REFUSED_BY_SIMPLE_GROUPS, with_commit_before
 from kip848_records.pipeline.commits import Commits
 from kip848_records.pipeline.comparison import protocol_comparison
+from kip848_records.pipeline.completion import COMPLETIONS
 from kip848_records.pipeline.consumption_troubles import troubles_of_commits
 from kip848_records.pipeline.end_offsets import end_offset_rows
 from kip848_records.pipeline.moved_groups import SeveralPartitions, groups_in_several_partitions, troubles_of_moves
@@ -208,9 +209,8 @@ def _table_rows(
     topics: pa.Table, kept_since_ms: int | None, name: str, replayed: Rows | None, more: Rows | None
 ) -> Rows | None:
     """Return the rows of a table but what had ended before the time from which on the log is kept; None: no rows."""
-    complete = TABLES[name].complete
-    if replayed is not None and complete is not None:
-        replayed = CompletedRows(replayed, partial(complete, topics))
+    if replayed is not None and name in COMPLETIONS:
+        replayed = CompletedRows(replayed, partial(COMPLETIONS[name], topics))
     parts = [rows for rows in (replayed, more) if rows is not None]
     unless = None if kept_since_ms is None else ended_before(name, kept_since_ms)
     return TableRows(name, parts, unless) if parts else None

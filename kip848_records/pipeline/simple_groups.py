@@ -15,8 +15,7 @@ from kip848_records.protocol.group_partition import group_id_hash
 from kip848_records.queries.texts import rendered
 from kip848_records.replay.arrow_rows import to_batch
 from kip848_records.replay.group.known_history import CENSORED
-from kip848_records.replay.group.states import EMPTY
-from kip848_records.replay.group.vocabulary import UNKNOWN
+from kip848_records.replay.group.vocabulary import EMPTY, UNKNOWN
 from kip848_records.replay.rows import GroupState, GroupStateInterval
 from kip848_records.sources.predicates import IS_OFFSET_COMMIT, IS_READABLE
 

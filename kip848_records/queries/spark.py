@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from pyspark.errors import AnalysisException
@@ -54,8 +55,9 @@ class SparkTables(Tables):
                 raise TablesError.not_audited(self.location, name)
         return super()._newest(text, *names, **parameters)
 
+    @cached_property
     def _unfinished(self) -> list[str]:
-        return super()._unfinished() if self._is_there("log") else []
+        return super()._unfinished if self._is_there("log") else []
 
     def _is_there(self, name: str) -> bool:
         if name not in self._known:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from functools import lru_cache
+from collections import namedtuple
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from kip848_records.replay.inputs import ChangedLimit
 from kip848_records.tables.errors import TablesError
 
 if TYPE_CHECKING:
@@ -23,7 +25,8 @@ _WORD: Final = re.compile(r"[a-z_]\w*")
 _TEXTS: Final = re.compile(r"'(?:[^']|'')*'|--[^\n]*")
 _RUNS: Final = """
 SELECT cluster, run, captured_at, has_capture_time, sources, dialect, version, offset_commits, is_copy, is_archived,
-    table_versions, coalesce(topic_content, false) AS topic_content, max_message_bytes, offsets_retention_ms
+    table_versions, coalesce(topic_content, false) AS topic_content, max_message_bytes, offsets_retention_ms,
+    diagnosis_limits AS changed_limits
 FROM (SELECT *, row_number() OVER (PARTITION BY cluster ORDER BY run DESC) AS nth FROM audit_runs) AS runs
 WHERE nth = 1
 ORDER BY cluster
@@ -44,7 +47,7 @@ class Run(NamedTuple):
     only the time of the newest record. `is_archived`: the run archives
     partitions that were recreated. `table_versions`: the Delta version of each table after the run. `topic_content`:
     the run counted what is in the topic by key. `max_message_bytes`, `offsets_retention_ms`: settings of a live topic,
-    if known.
+    if known. `changed_limits`: those with which it made `diagnosis`, where they are not the defaults.
     """
 
     cluster: str
@@ -61,6 +64,7 @@ class Run(NamedTuple):
     topic_content: bool = False
     max_message_bytes: int | None = None
     offsets_retention_ms: int | None = None
+    changed_limits: Sequence[ChangedLimit] = ()
 
 
 class Part(NamedTuple):
@@ -102,7 +106,13 @@ class Tables(ABC):
         """
         if self._runs is None:
             self._runs = [
-                Run(**row | {"table_versions": dict(row["table_versions"] or ())})
+                Run(
+                    **row
+                    | {
+                        "table_versions": dict(row["table_versions"] or ()),
+                        "changed_limits": [ChangedLimit(**each) for each in row["changed_limits"] or ()],
+                    }
+                )
                 for row in self._newest(_RUNS, "audit_runs").to_pylist()
             ]
         return self._runs
@@ -113,7 +123,7 @@ class Tables(ABC):
         Raises InputError if there is none, or if the last run did not finish: its tables are inconsistent.
         """
         runs = self.runs()
-        for unfinished in self._unfinished():
+        for unfinished in self._unfinished:
             if cluster in (None, unfinished):
                 raise TablesError.unfinished_run(self.shown, unfinished)
         chosen = [run for run in runs if (not run.is_archived if cluster is None else run.cluster == cluster)]
@@ -162,7 +172,9 @@ class Tables(ABC):
                 raise TablesError.not_audited(self.shown, name)
         return self._read(text, None, {name: [Part(None, None)] for name in names}, parameters)
 
+    @cached_property
     def _unfinished(self) -> list[str]:
+        """The clusters whose last run did not finish."""
         if "log" not in self.names():
             return []
         return list(self._newest(_UNFINISHED, "log", "audit_runs")["cluster"].to_pylist())
@@ -176,7 +188,7 @@ def with_rows_text(names: Collection[str]) -> str:
 
 def named_rows(answer: pa.Table) -> list[Row]:
     """Return the rows of an answer as named tuples."""
-    row = NamedTuple("Row", [(name, Any) for name in answer.schema.names])  # type: ignore[misc]
+    row = namedtuple("Row", answer.schema.names)  # type: ignore[misc]  # noqa: PYI024 - of any query
     columns = [column.to_pylist() for column in answer.columns]
     return [row(*values) for values in zip(*columns, strict=True)]
 

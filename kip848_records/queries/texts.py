@@ -22,7 +22,7 @@ from kip848_records.protocol.key_types import KeyType
 from kip848_records.protocol.messages import OFFSET_COMMIT_TYPES
 from kip848_records.queries.marked_numbers import MARK
 from kip848_records.replay import refusals
-from kip848_records.replay.group.states import CONVERGING, NOT_READY, REBALANCING
+from kip848_records.replay.group.vocabulary import CONVERGING, NOT_READY, REBALANCING
 from kip848_records.specs.tables import OFFSETS_RETENTION_MS
 
 if TYPE_CHECKING:

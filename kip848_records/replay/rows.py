@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -133,7 +134,7 @@ def _names(spec: TableSpec) -> list[str]:
 
 def _class(name: str, fields: Iterable[pa.Field]) -> type[Any]:
     kind = pa.struct([field.with_nullable(True) for field in fields])  # noqa: FBT003
-    made: type[Any] = NamedTuple(name, [(field.name, Any) for field in kind])  # type: ignore[misc]
+    made: type[Any] = namedtuple(name, kind.names)  # type: ignore[misc]  # noqa: PYI024 - made of a spec
     _TYPES[made] = kind
     return made
 

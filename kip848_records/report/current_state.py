@@ -9,8 +9,7 @@ from rich.text import Text
 from kip848_records.kinds import CONNECT, KINDS, SIMPLE, kind_of
 from kip848_records.replay.diagnosis.severity import INFO
 from kip848_records.replay.group.known_history import CENSORED
-from kip848_records.replay.group.states import EMPTY
-from kip848_records.replay.group.vocabulary import UNKNOWN
+from kip848_records.replay.group.vocabulary import EMPTY, UNKNOWN
 from kip848_records.report.diagnosis import pattern_text
 from kip848_records.report.group_history import Incarnation
 from kip848_records.report.group_sections import UNITS, numbers_of
@@ -31,14 +30,13 @@ _NOT_LOOKED_AT: Final = " Whether they consume was not looked at (--offset-commi
 
 def current_state(group: GroupHistory) -> Iterator[Text]:
     """Yield the state of a group, and a line of facts; of each partition that has it."""
-    states = group.rows("group_now")
     name = f"Group {printable(group.group_id)} of cluster {printable(group.cluster)}"
-    if not states:
+    if not group.states:
         (last,) = group.rows("last_state", group.incarnations[-1])
         yield Text(f"{name} was deleted; its last state was {last.state}")
         return
-    for now in states:
-        place = f" in partition {now.partition}" if len(states) > 1 else ""
+    for now in group.states:
+        place = f" in partition {now.partition}" if len(group.states) > 1 else ""
         captured = "" if now.captured_ms is None else f", captured at {time_text(now.captured_ms)}"
         yield Text(f"{name}{place}{captured}: {_state(now)}")
         yield Text(f"  {', '.join(_of_simple(group, now) if now.group_type == SIMPLE else _facts(now))}")
@@ -52,7 +50,7 @@ def well(group: GroupHistory, kind: str, troubles: Sequence[Mapping[str, Any]]) 
     It says since when only for a classic group: the state of another one is above with its time. An empty group is well
     too. Only offset commits show whether members consume what they own. `troubles`: those that are shown below.
     """
-    for now in group.rows("group_now"):
+    for now in group.states:
         lasts = "" if now.generation is None else _lasting((_since_text(now.completed_ms, now.history), now.stands_ms))
         if now.health == EMPTY.lower():
             has = "has had" if lasts else "has"

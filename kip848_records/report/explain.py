@@ -10,8 +10,7 @@ from rich.text import Text
 from kip848_records.kinds import CLASSIC, KINDS, SIMPLE
 from kip848_records.machine.paths import with_page_paths
 from kip848_records.replay.blocker.advice import runbook_link
-from kip848_records.replay.group.states import NOT_READY
-from kip848_records.replay.group.vocabulary import OPEN
+from kip848_records.replay.group.vocabulary import NOT_READY, OPEN
 from kip848_records.report.cleaning import group_not_cleaned
 from kip848_records.report.columns import NUMBER, SPAN, TIME, Column
 from kip848_records.report.comings import with_changes
@@ -88,7 +87,7 @@ def _parts(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> 
     if epoch is not None:
         yield from refused_records(group)
         yield from group_not_cleaned(group)
-        yield from _incarnations(group, incarnation, epoch)
+        yield from _incarnations(group, incarnation, epoch, kind)
         yield from _epoch(group, incarnation, epoch, kind)
         yield from one_generation(group, incarnation, epoch, common)
         return
@@ -102,7 +101,7 @@ def _parts(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> 
     units = group.section(UNITS._replace(limit=_ALL), incarnation)
     present = [row for row in everyone if row["is_present"] and row["state"] is not None]
     members = with_units([row | common | {"total": len(present)} for row in present], units)
-    for now in group.rows("group_now"):
+    for now in group.states:
         if Incarnation(now.partition, now.incarnation) == incarnation and now.blocker is not None:
             yield from _answer(now.blocker)
             if now.state == NOT_READY:
@@ -112,7 +111,7 @@ def _parts(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> 
         yield from also_wrong(group)
     yield from mixed(members)
     yield from _waiting(members, kind)
-    yield from _incarnations(group, incarnation, epoch)
+    yield from _incarnations(group, incarnation, epoch, kind)
     yield from _sections(group, incarnation, members, common)
     yield from _regexes(group, incarnation)
     yield from limit_of_kind(kind)
@@ -157,11 +156,10 @@ def _answer(blocker: Mapping[str, Any]) -> Iterator[Text]:
     yield Text(f"  runbook  {with_page_paths(runbook_link(blocker['pattern']))}")
 
 
-def _incarnations(group: GroupHistory, incarnation: Incarnation, epoch: int | None) -> Iterator[Text]:
+def _incarnations(group: GroupHistory, incarnation: Incarnation, epoch: int | None, kind: str) -> Iterator[Text]:
     last = group.incarnations[-1]
     # If a group becomes a classic one, the coordinator writes the same records as for a deletion.
-    migrates = KINDS[kind_of_incarnation(group, incarnation)].migrates
-    deleted = "deleted, or became a classic group," if migrates else "deleted"
+    deleted = "deleted, or became a classic group," if KINDS[kind].migrates else "deleted"
     ended = f"It was {deleted} {count_text(last.incarnation, 'time')} before"
     if incarnation.partition == last.partition and incarnation != last:
         yield Text(f"\n{ended}: epoch {epoch} belongs to an earlier incarnation only")
@@ -169,11 +167,7 @@ def _incarnations(group: GroupHistory, incarnation: Incarnation, epoch: int | No
         yield Text(f"\n{ended}: the following shows its last incarnation")
     if others := sorted({each.partition for each in group.incarnations} - {incarnation.partition}):
         shown = f"\nThe following shows partition {incarnation.partition}"
-        moved = [
-            row
-            for row in group.rows("group_now")
-            if row.partition == incarnation.partition and others == [row.moved_from]
-        ]
+        moved = [row for row in group.states if row.partition == incarnation.partition and others == [row.moved_from]]
         before = f"the group was in {ranges_text(others)}"
         also = (
             f"until {time_text(moved[0].moved_ms)} {before}" if moved else f"the group is also in {ranges_text(others)}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from kip848_records.expectations.captures import capture_limits
-from kip848_records.queries.changed_limits import changed_limits
 from kip848_records.report.group_section import with_rows
 from kip848_records.report.sql import query
 from kip848_records.tables.errors import NoGroupError, TablesError
@@ -62,9 +62,14 @@ class GroupHistory:
         self.incarnations = [
             Incarnation(row.partition, row.incarnation) for row in found if row.cluster == self.cluster
         ]
-        self.has_commits = any(run.offset_commits for run in tables.runs() if run.cluster == self.cluster)
+        (run,) = (run for run in tables.runs() if run.cluster == self.cluster)
+        self.has_commits, self.changed_limits = run.offset_commits, run.changed_limits
         self.limits = capture_limits(tables, self.cluster)
-        self.changed_limits = changed_limits(tables, self.cluster)
+
+    @cached_property
+    def states(self) -> Sequence[Row]:
+        """The rows of `group_now`: the group in each partition that has it; none if it was deleted."""
+        return self.rows("group_now")
 
     def with_rows(self, sections: Sequence[GroupSection]) -> list[GroupSection]:
         """Return those of the sections that may have rows: all but those whose tables have none in the cluster."""

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from functools import cached_property
+from typing import Final
 
 import pyarrow as pa
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Complete = Callable[[pa.Table, pa.RecordBatch], pa.RecordBatch]
 
 
 @dataclass(frozen=True)
@@ -27,8 +23,7 @@ class Column:
 class TableSpec:
     """A table, partitioned by cluster: one row for each value of `key`, a list of columns.
 
-    `complete`: adds the columns that these rows do not have. Its arguments are the topics' names by id and a batch of
-    the replay's rows. `ended_at`: SQL for the time at which a row's subject had ended, as far as the row shows it; null
+    `ended_at`: SQL for the time at which a row's subject had ended, as far as the row shows it; null
     for rows about something open. Retention removes old rows by it, and keeps all rows without it.
     """
 
@@ -36,10 +31,9 @@ class TableSpec:
     comment: str
     key: tuple[str, ...]
     columns: tuple[Column, ...]
-    complete: Complete | None = None
     ended_at: str | None = None
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """The table's columns as an Arrow schema. `engines.spark.tables` derives Spark's, with the comments."""
         return pa.schema([pa.field(each.name, each.type, nullable=not each.required) for each in self.columns])

@@ -14,14 +14,12 @@ from kip848_records.specs.columns import PRIMITIVES, Column, TableSpec, list_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kip848_records.specs.columns import Complete
-
 HAS_ENDED: Final = "coalesce(status, '') NOT IN ('open', 'unknown') AND history NOT IN ('right_censored', 'censored')"
 """SQL: whether the subject of a row has ended. A row without a status ended before the history is complete."""
 
 
-def table_spec(name: str, complete: Complete | None = None) -> TableSpec:
-    """Return the table that a section `[tables.<name>]` describes. `complete`: as in TableSpec."""
+def table_spec(name: str) -> TableSpec:
+    """Return the table that a section `[tables.<name>]` describes."""
     section = _sections()["tables"][name]
     ended_at = section.get("ended_at")
     return TableSpec(
@@ -29,7 +27,6 @@ def table_spec(name: str, complete: Complete | None = None) -> TableSpec:
         _flat(section["comment"]),
         tuple(section["key"]),
         tuple(_columns(section["columns"])),
-        complete,
         None if ended_at is None else _flat(ended_at).replace("{HAS_ENDED}", HAS_ENDED),
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from kip848_records.specs.completion import with_awaited_topics, with_topics
 from kip848_records.specs.loading import shared_columns, struct_type, table_spec
 
 # Columns that code names.
@@ -15,17 +14,17 @@ from kip848_records.specs.loading import shared_columns, struct_type, table_spec
 AUDIT_RUNS: Final = table_spec("audit_runs")
 
 EPOCH_TIMELINE: Final = table_spec("epoch_timeline")
-REBALANCE_LAG: Final = table_spec("rebalance_lag", with_awaited_topics)
-PARTITION_HANDOVER: Final = table_spec("partition_handover", with_topics)
+REBALANCE_LAG: Final = table_spec("rebalance_lag")
+PARTITION_HANDOVER: Final = table_spec("partition_handover")
 REBALANCE: Final = table_spec("rebalance")
 GROUP_STATE_TIMELINE: Final = table_spec("group_state_timeline")
 GROUP_STATE: Final = table_spec("group_state")
 TASK_HANDOVER: Final = table_spec("task_handover")
-OWNERSHIP: Final = table_spec("ownership", with_topics)
+OWNERSHIP: Final = table_spec("ownership")
 SHARE_PARTITION_STATE: Final = table_spec("share_partition_state")
 MEMBERSHIP: Final = table_spec("membership")
 MEMBER_STATE_TIMELINE: Final = table_spec("member_state_timeline")
-MEMBER_ASSIGNMENT: Final = table_spec("member_assignment", with_topics)
+MEMBER_ASSIGNMENT: Final = table_spec("member_assignment")
 REGEX_RESOLUTION: Final = table_spec("regex_resolution")
 ANOMALY: Final = table_spec("anomaly")
 REFUSED_RECORD: Final = table_spec("refused_record")

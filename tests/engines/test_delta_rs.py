@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from kip848_records.engines import delta_rs
-from kip848_records.specs.completion import named
+from kip848_records.pipeline.completion import named
 from kip848_records.tables.registry import TABLES
 from tests import made_tables
 

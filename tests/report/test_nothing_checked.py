@@ -170,8 +170,8 @@ def test_the_page_says_what_nobody_looked_at(out, cluster, title, said):
 def test_a_healthy_group_is_not_said_to_consume_if_nobody_looked(kind, has_commits):
     """Workers and members of share groups commit no offsets of what they have; a simple group has no member."""
     now = {"generation": None, "health": "healthy", "members": 2, "partition": 0, "incarnation": 0}
-    rows = {"group_now": [SimpleNamespace(**now)], "units": [{"numbers": "0 1", "total": 1}]}
-    group = {"rows": rows.get, "section": lambda section, *_: rows[section.name], "has_commits": has_commits}
+    group = {"states": [SimpleNamespace(**now)], "section": lambda *_: [{"numbers": "0 1", "total": 1}]}
+    group |= {"has_commits": has_commits}
     (said,) = well(SimpleNamespace(**group), kind, [])
     assert said.plain.startswith("Healthy: 2 ")
     is_limited = kind in {"consumer", "classic", "streams"} and not has_commits
@@ -183,8 +183,7 @@ def test_a_healthy_group_with_troubles_that_are_over_says_both_in_one_sentence()
     now = {"generation": None, "health": "healthy", "members": 2, "partition": 0, "incarnation": 0}
     troubles = [("restart_loop", "warning"), ("storm", "error"), ("job", "info")]
     over = [{"pattern": pattern, "severity": severity, "is_present": False} for pattern, severity in troubles]
-    rows = {"group_now": [SimpleNamespace(**now)]}
-    group = {"rows": rows.get, "section": lambda *_: [{"total": 2}], "has_commits": True}
+    group = {"states": [SimpleNamespace(**now)], "section": lambda *_: [{"total": 2}], "has_commits": True}
     (said,) = well(SimpleNamespace(**group), "consumer", over)
     assert said.plain == "Healthy now: 2 members; the restart loop and the storm below are over."
 

@@ -19,8 +19,7 @@ from kip848_records.replay.blocker.advice import (
 )
 from kip848_records.replay.blocker.over_time import explained, present_alarms
 from kip848_records.replay.diagnosis.coordinator_silent import PATTERN as SILENT
-from kip848_records.replay.group.states import ASSIGNING, NOT_READY
-from kip848_records.replay.group.vocabulary import UNKNOWN
+from kip848_records.replay.group.vocabulary import ASSIGNING, NOT_READY, UNKNOWN
 from kip848_records.replay.rows import PresentBlocker
 
 if TYPE_CHECKING:

@@ -12,9 +12,17 @@ from kip848_records.replay.classic.downgrade import owners_of
 from kip848_records.replay.classic.upgrade import is_upgradable, upgrade_reasons
 from kip848_records.replay.generations.generations import Generations
 from kip848_records.replay.group.known_history import NEVER
-from kip848_records.replay.group.states import EMPTY, STABLE
 from kip848_records.replay.group.stays import Stay, Stays
-from kip848_records.replay.group.vocabulary import DOWNGRADED, GROUP_DELETED, JOINED, LEFT, REPLACED, UPGRADED
+from kip848_records.replay.group.vocabulary import (
+    DOWNGRADED,
+    EMPTY,
+    GROUP_DELETED,
+    JOINED,
+    LEFT,
+    REPLACED,
+    STABLE,
+    UPGRADED,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

@@ -9,8 +9,7 @@ from kip848_records.replay.diagnosis.episodes import Episode, Subject, some_offs
 from kip848_records.replay.diagnosis.limits import MINUTE, PatternSettings, seconds
 from kip848_records.replay.diagnosis.pattern import Pattern
 from kip848_records.replay.group.known_history import RIGHT_CENSORED
-from kip848_records.replay.group.states import NOT_READY
-from kip848_records.replay.group.vocabulary import BEHIND, REVOKING, UNKNOWN, WAITING
+from kip848_records.replay.group.vocabulary import BEHIND, NOT_READY, REVOKING, UNKNOWN, WAITING
 from kip848_records.times import utc, utc_text
 
 if TYPE_CHECKING:

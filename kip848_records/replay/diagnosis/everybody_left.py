@@ -13,7 +13,7 @@ from kip848_records.replay.diagnosis.limits import DAY, HOUR, MINUTE, PatternSet
 from kip848_records.replay.diagnosis.pattern import Pattern
 from kip848_records.replay.diagnosis.phrases import lasted, tense, whom
 from kip848_records.replay.diagnosis.severity import INFO, WARNING
-from kip848_records.replay.group.states import EMPTY
+from kip848_records.replay.group.vocabulary import EMPTY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

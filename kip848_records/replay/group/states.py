@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from kip848_records.kinds import CONSUMER, KINDS
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.known_history import NEVER
+from kip848_records.replay.group.vocabulary import CONVERGING, DEAD
 from kip848_records.replay.rows import row_writer
 from kip848_records.specs.tables import GROUP_STATE_TIMELINE
 
@@ -15,18 +16,6 @@ if TYPE_CHECKING:
 
 _write: Final = row_writer(GROUP_STATE_TIMELINE)
 
-EMPTY: Final = "Empty"
-ASSIGNING: Final = "Assigning"
-RECONCILING: Final = "Reconciling"
-NOT_READY: Final = "NotReady"
-"""A streams group without a topology whose topics are all there."""
-STABLE: Final = "Stable"
-CONVERGING: Final = (ASSIGNING, RECONCILING)
-"""The states that alternate within a rebalance: their time counts as one."""
-REBALANCING: Final = (*CONVERGING, NOT_READY)
-"""The states of a group that rebalances, unless its kind hides it."""
-DEAD: Final = "Dead"
-"""Deleted: no state."""
 _UNCONVERGED: Final = "unconverged"
 
 _HIDING: Final = frozenset(kind.group_type for kind in KINDS.values() if kind.hides_rebalances)

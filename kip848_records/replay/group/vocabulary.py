@@ -31,6 +31,20 @@ DELETED: Final = "deleted"
 OPEN: Final = "open"
 RECONCILED: Final = "reconciled"
 
+# States of a group.
+EMPTY: Final = "Empty"
+ASSIGNING: Final = "Assigning"
+RECONCILING: Final = "Reconciling"
+NOT_READY: Final = "NotReady"
+"""A streams group without a topology whose topics are all there."""
+STABLE: Final = "Stable"
+CONVERGING: Final = (ASSIGNING, RECONCILING)
+"""The states that alternate within a rebalance: their time counts as one."""
+REBALANCING: Final = (*CONVERGING, NOT_READY)
+"""The states of a group that rebalances, unless its kind hides it."""
+DEAD: Final = "Dead"
+"""Deleted: no state."""
+
 # States of a member; others are `RECONCILED` and `UNKNOWN`.
 BEHIND: Final = "behind"
 REVOKING: Final = "revoking"

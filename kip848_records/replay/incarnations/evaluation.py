@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from kip848_records.kinds import CLASSIC, CONSUMER
 from kip848_records.replay.group.known_history import NEVER
-from kip848_records.replay.group.states import DEAD, StateTimeline
-from kip848_records.replay.group.vocabulary import UNKNOWN
+from kip848_records.replay.group.states import StateTimeline
+from kip848_records.replay.group.vocabulary import DEAD, UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kip848_records.kinds import CLASSIC
 from kip848_records.protocol.group_partition import group_id_hash
 from kip848_records.replay.group.known_history import CENSORED, NEVER, RIGHT_CENSORED
-from kip848_records.replay.group.states import REBALANCING, RECONCILING
-from kip848_records.replay.group.vocabulary import UNKNOWN
+from kip848_records.replay.group.vocabulary import REBALANCING, RECONCILING, UNKNOWN
 from kip848_records.replay.rows import GroupState
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from kip848_records.kinds import KINDS
-from kip848_records.replay.group.states import ASSIGNING, EMPTY, RECONCILING, STABLE
-from kip848_records.replay.group.vocabulary import UNKNOWN
+from kip848_records.replay.group.vocabulary import ASSIGNING, EMPTY, RECONCILING, STABLE, UNKNOWN
 from kip848_records.replay.modern.anomalies import Anomalies
 from kip848_records.replay.modern.causes import Causes
 from kip848_records.replay.modern.member import AWAY_EPOCH, GONE, NO_EPOCH, STATELESS

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from kip848_records.kinds import SHARE, Role
-from kip848_records.replay.group.states import EMPTY, STABLE
-from kip848_records.replay.group.vocabulary import UNKNOWN
+from kip848_records.replay.group.vocabulary import EMPTY, STABLE, UNKNOWN
 from kip848_records.replay.modern.group import ModernGroup
 from kip848_records.replay.share.causes import INITIALIZED_OTHERS, ShareCauses
 from kip848_records.replay.share.ownership import ShareOwnership, ShareTargets

@@ -9,8 +9,7 @@ import re
 from typing import TYPE_CHECKING, Final, cast
 
 from kip848_records.kinds import STREAMS, Role
-from kip848_records.replay.group.states import ASSIGNING, EMPTY, NOT_READY
-from kip848_records.replay.group.vocabulary import UNKNOWN
+from kip848_records.replay.group.vocabulary import ASSIGNING, EMPTY, NOT_READY, UNKNOWN
 from kip848_records.replay.modern.group import ModernGroup
 from kip848_records.replay.streams.causes import TOPOLOGY_INITIALIZED, StreamsCauses
 from kip848_records.replay.streams.ownership import TaskOwnership

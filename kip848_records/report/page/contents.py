@@ -121,7 +121,7 @@ def contents(
     return Contents(
         location=tables.shown,
         captured=captured,
-        limits={name: capture_limits(tables, name) for name in captured},
+        limits={name: capture_limits(tables, name) for name in captured} if verdict is None else verdict.limits,
         groups=groups,
         counts=_counts(tables, captured),
         histories={key: found for name in captured for key, found in _histories(tables, name, groups).items()},

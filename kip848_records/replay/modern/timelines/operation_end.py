@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kip848_records.replay.group.states import DEAD, EMPTY, REBALANCING, RECONCILING, STABLE
 from kip848_records.replay.group.vocabulary import (
     CONVERGED,
+    DEAD,
     DELETED,
     DOWNGRADED,
     EMPTIED,
+    EMPTY,
     LEFT,
+    REBALANCING,
+    RECONCILING,
     REGEX_RESOLVED,
+    STABLE,
     UNKNOWN,
     UNSEEN,
 )

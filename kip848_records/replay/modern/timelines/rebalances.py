@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Final
 from kip848_records.kinds import KINDS
 from kip848_records.replay.group.context import ms_between
 from kip848_records.replay.group.known_history import NEVER
-from kip848_records.replay.group.states import ASSIGNING, NOT_READY, RECONCILING
-from kip848_records.replay.group.vocabulary import DELETED, DOWNGRADED, EMPTIED, OPEN, UNKNOWN, UNSEEN
+from kip848_records.replay.group.vocabulary import (
+    ASSIGNING,
+    DELETED,
+    DOWNGRADED,
+    EMPTIED,
+    NOT_READY,
+    OPEN,
+    RECONCILING,
+    UNKNOWN,
+    UNSEEN,
+)
 from kip848_records.replay.modern.member import UNRELEASED
 from kip848_records.replay.modern.timelines.open_rebalance import OpenRebalance
 from kip848_records.replay.rows import row_writer

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Final
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kip848_records.specs.loading import struct_type
+from kip848_records.engines.delta_rs import with_column
+from kip848_records.specs.tables import (
+    AWAITED_PARTITION,
+    MEMBER_ASSIGNMENT,
+    OWNERSHIP,
+    PARTITION_HANDOVER,
+    REBALANCE_LAG,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 
 def named(ids: pa.Array, topics: pa.Table) -> pa.Array:
@@ -26,12 +38,13 @@ def with_awaited_topics(topics: pa.Table, rows: pa.RecordBatch) -> pa.RecordBatc
     offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
     awaited = pa.RecordBatch.from_struct_array(lists.flatten())
     awaited = with_column(awaited, "topic", named(awaited["topic_id"], topics))
-    fields = list(struct_type("awaited_partition"))
+    fields = list(AWAITED_PARTITION)
     elements = pa.StructArray.from_arrays([awaited[each.name].cast(each.type) for each in fields], fields=fields)
     return with_column(rows, "awaited", pa.ListArray.from_arrays(offsets, elements, mask=pc.equal(lengths, 0)))
 
 
-def with_column(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:
-    """Return a batch with a column added, or replaced."""
-    columns = {**{each: batch[each] for each in batch.schema.names}, name: column}
-    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+COMPLETIONS: Final[Mapping[str, Callable[[pa.Table, pa.RecordBatch], pa.RecordBatch]]] = {
+    REBALANCE_LAG.name: with_awaited_topics,
+    **{spec.name: with_topics for spec in (PARTITION_HANDOVER, OWNERSHIP, MEMBER_ASSIGNMENT)},
+}
+"""What adds the columns that the rows of the replay lack, by table: of the topics' names by id, and a batch."""
