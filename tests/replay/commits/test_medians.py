@@ -24,3 +24,7 @@ def test_a_key(key):
 def test_a_long_step_is_almost_exact(step):
     found = medians({3: [step], 4: [1]})
     assert found == {3: pytest.approx(step, rel=0.001), 4: 1}
+
+
+def test_two_commits_in_a_millisecond_are_a_step_and_a_clock_that_went_back_is_none():
+    assert medians({3: [0, 0, 0, 9, -5, -7], 4: [0, -1]}) == {3: 0, 4: 0}
