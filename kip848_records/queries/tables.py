@@ -110,7 +110,7 @@ class Tables(ABC):
                     **row
                     | {
                         "table_versions": dict(row["table_versions"] or ()),
-                        "changed_limits": [ChangedLimit(**each) for each in row["changed_limits"] or ()],
+                        "changed_limits": [ChangedLimit(**each) for each in row["changed_limits"] or () if each],
                     }
                 )
                 for row in self._newest(_RUNS, "audit_runs").to_pylist()

@@ -8,7 +8,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from kip848_records.engines import delta_rs
-from kip848_records.pipeline.completion import named
+from kip848_records.pipeline.completion import named, with_awaited_topics
 from kip848_records.tables.registry import TABLES
 from tests import made_tables
 
@@ -103,7 +103,7 @@ def test_awaited_partitions_have_the_names_of_their_topics():
         [{"topic_id": "2", "partition": 0, "owner": None, "released_at": at, **no_task}] * 2,
         [{"topic_id": None, "partition": 7, "owner": None, "released_at": None, **task}],
     ]
-    found = TABLES["rebalance_lag"].complete(topics(**{"1": "one"}), batch(awaited=awaited))["awaited"].to_pylist()
+    found = with_awaited_topics(topics(**{"1": "one"}), batch(awaited=awaited))["awaited"].to_pylist()
     named = {"topic_id": "2", "topic": "2", "partition": 0, "owner": None, "released_at": at, **no_task}
     assert found == [
         [{"topic_id": "1", "topic": "one", "partition": 3, "owner": "m", "released_at": None, **no_task}],
